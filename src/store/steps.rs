@@ -56,13 +56,13 @@ impl Subject for StepFacts {
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         let row = read_one::<StepFactsRow>(db, Kind::Step, id)?;
         let mut facts = row.map(StepFacts::from);
-        read_siblings(db, facts.as_mut_slice())?;
+        read_siblings(db, facts.iter_mut().filter(may_recover))?;
         Ok(facts)
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
         let mut all = read_alone(db, ids)?;
-        read_siblings(db, &mut all)?;
+        read_siblings(db, all.iter_mut().filter(may_recover))?;
         Ok(all)
     }
 
@@ -174,6 +174,11 @@ fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
     Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 
+/// By a sweep; what a person gives up recovers as well, when it is taken.
+fn may_recover(facts: &&mut StepFacts) -> bool {
+    facts.history.open.is_some()
+}
+
 /// The steps in progress of each of these plans that is stalled: one list for all that look at the plan.
 fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFacts>) -> QueryResult<()> {
     use step_facts::{plan_id, status, subject_id, table};
@@ -210,7 +215,8 @@ fn without_words(mut facts: StepFacts) -> StepFacts {
     if let Assignee::Agent { name: Some(name), .. } = &mut facts.assignee {
         *name = String::new();
     }
-    (facts.step.title, facts.identifier, facts.pending_wake) = (String::new(), String::new(), None);
+    (facts.step.title, facts.identifier, facts.tenant) = Default::default();
+    (facts.plan_id, facts.issue_id, facts.pending_wake) = (Id(String::new()), None, None);
     facts
 }
 

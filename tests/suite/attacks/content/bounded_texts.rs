@@ -79,7 +79,7 @@ fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {
     }
 }
 
-/// Of each plan all steps are read together, with their titles and their plan's.
+/// Of each step that sweep did something about, all steps of its plan are read, with their titles and their plan's.
 #[test]
 fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
     for on in [On::Postgres, On::Sqlite] {
@@ -90,7 +90,9 @@ fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
         world.run(&format!(
             "insert into plans (id, title, status) {numbers} select {}, '{long}', 'stalled' from n where i <= 100;
              insert into plan_steps (id, plan_id, position, title, status, started_at)
-             {numbers} select {}, {}, i, '{long}', 'in_progress', {at} from n",
+             {numbers} select {}, {}, i, '{long}', 'in_progress', {at} from n;
+             insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt)
+             select id, id, 'step', id, 'continue', 'x', {at}, 1 from plan_steps",
             id("i || ''"),
             id("i || ' step'"),
             id("(i % 100 + 1) || ''"),
