@@ -24,6 +24,9 @@ use crate::text::redact;
 /// take some 200 bytes each.
 const PAGE: i64 = 50_000;
 
+/// Bytes of the ids in one question: SQLite is given them in one text, of at most 1 MiB.
+const ASKED_TOGETHER: usize = 500_000;
+
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum. The first page has the tenants take turns, so that each is looked at however many are older; what
 /// comes after that is read by its age alone.
@@ -32,7 +35,7 @@ pub struct Scan<'a, S> {
     context: &'a ExamineContext<'a>,
     /// Of the last of the page; none at the beginning.
     position: Option<Position>,
-    /// The subjects of the first page that later pages have not met yet; empty if all are of one tenant.
+    /// The subjects of the first page that later pages have not met yet.
     taken: HashSet<Id>,
     has_begun: bool,
     page: VecDeque<Candidate>,
@@ -98,7 +101,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         }
         let in_hand = self.page.len() as u64;
         let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
-        let unseen = unseen - self.ask_of_taken(S::count_candidates);
+        let unseen = unseen - self.ask_of_taken(S::count_candidates).iter().sum::<i64>();
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
@@ -109,8 +112,10 @@ impl<'a, S: Subject> Scan<'a, S> {
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
     fn rest_of(&mut self, shard: Shard) -> Deferred {
         let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
-        let taken: HashMap<Id, i64> =
-            self.ask_of_taken(S::count_by_group).into_iter().map(|(group, n, _)| (group, n)).collect();
+        let mut taken: HashMap<Id, i64> = HashMap::new();
+        for (group, n, _) in self.ask_of_taken(S::count_by_group).into_iter().flatten() {
+            *taken.entry(group).or_default() += n;
+        }
         let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
         let unseen = unseen.iter().map(|(group, n, since)| {
             let left = n - taken.get(group).copied().unwrap_or_default();
@@ -144,8 +149,8 @@ impl<'a, S: Subject> Scan<'a, S> {
         let page = self.ask("scanning", |db, part| candidates(db, part, PAGE));
         self.page = page.map_err(|error| self.name_null(error))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
-        if is_first && !self.ended && !self.page.iter().is_sorted_by_key(|candidate| &candidate.since) {
-            // Of several tenants: what is left is older and younger than these.
+        if is_first && !self.ended {
+            // What is left is older and younger than these, unless they are of one tenant.
             self.taken = self.page.iter().map(|candidate| candidate.id.clone()).collect();
         } else {
             self.position = self.page.back().map(Position::from);
@@ -176,13 +181,18 @@ impl<'a, S: Subject> Scan<'a, S> {
         self.query(doing, |db| body(db, &part))
     }
 
-    /// Asks about what the first page had and the pages since have not met: part of it is still to be met.
-    fn ask_of_taken<T: Default>(&mut self, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> T {
-        if self.ended || self.taken.is_empty() {
-            return T::default();
+    /// Asks about what the first page had and the pages since have not met, some of it at a time: part of it is still
+    /// to be met.
+    fn ask_of_taken<T>(&mut self, body: impl Fn(&mut Db, &Part) -> QueryResult<T>) -> Vec<T> {
+        if self.ended {
+            return Vec::new();
         }
         let taken: Vec<Id> = self.taken.iter().cloned().collect();
-        or_log(self.ask("counting", |db, part| body(db, &Part { only_ids: Some(&taken), ..part.clone() })))
+        let longest = taken.iter().map(|id| id.0.len()).max().unwrap_or_default();
+        let asked = taken
+            .chunks(ASKED_TOGETHER / (longest + 3) + 1)
+            .map(|ids| self.ask("counting", |db, part| body(db, &Part { only_ids: Some(ids), ..part.clone() })));
+        or_log(asked.collect())
     }
 }
 

@@ -48,6 +48,29 @@ fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_
     assert!(swept.contains(&format!("\"waiting\":{MANY}")) && swept.contains("\"continued\":2"), "{swept}");
 }
 
+/// All are idle for as long as one another, and the ids of one tenant come before those of the other.
+#[test]
+fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let [evil, other] = [world.tenant("evil"), world.tenant("acme")];
+        let id = if on == On::Postgres { "cast(id as uuid)" } else { "id" };
+        for (tenant, first) in [(evil, "0"), (other, "f")] {
+            world.run(&format!(
+                "insert into issues (id, identifier, title, status, assignee_agent_id, tenant, updated_at)
+                 with recursive n (i) as (select 10000 union all select i + 1 from n where i < 36999),
+                      ids (id) as (select '{first}0000000-0000-4000-8000-0000000' || i from n)
+                 select {id}, id, 'x', 'in_progress', '{}', '{}', '2026-01-01T00:00:00.000Z'
+                 from ids",
+                tenant.agent, tenant.name
+            ));
+        }
+        let ran = sweep_at(&world.url, ["--dry-run", "--limit", "5", "--no-guard", "--output", "json"]).run().done();
+        let of = |outcome: &str| ran.json()["kinds"]["issues"][outcome].as_u64().expect("a number");
+        assert_eq!(of("scanned") + of("deferred"), 54_000, "{}", ran.err);
+    }
+}
+
 /// What one kind has to do does not take the time of the others.
 #[test]
 fn a_tenant_whose_sessions_take_all_the_time_leaves_the_issues_of_others_their_share() {
