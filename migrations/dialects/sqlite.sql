@@ -16,7 +16,7 @@
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}
 {#- A page of candidates is 50,000 ids, and as many of their groups. -#}
-{%- set key = "id text not null primary key check (length(id) <= 200)" -%}
+{%- set key = "id text not null primary key check (length(id) <= 100)" -%}
 {%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}

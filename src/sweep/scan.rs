@@ -187,12 +187,14 @@ impl<'a, S: Subject> Scan<'a, S> {
         if self.ended {
             return Vec::new();
         }
-        let taken: Vec<Id> = self.taken.iter().cloned().collect();
+        let taken: Vec<Id> = std::mem::take(&mut self.taken).into_iter().collect();
         let longest = taken.iter().map(|id| id.0.len()).max().unwrap_or_default();
-        let asked = taken
+        let asked: Result<Vec<T>> = taken
             .chunks(ASKED_TOGETHER / (longest + 3) + 1)
-            .map(|ids| self.ask("counting", |db, part| body(db, &Part { only_ids: Some(ids), ..part.clone() })));
-        or_log(asked.collect())
+            .map(|ids| self.ask("counting", |db, part| body(db, &Part { only_ids: Some(ids), ..part.clone() })))
+            .collect();
+        self.taken = taken.into_iter().collect();
+        or_log(asked)
     }
 }
 
