@@ -101,7 +101,7 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
             out.push_sql(before);
             // Between double quotes SQLite would take the name of a column that is missing for a text.
             out.push_identifier(name)?;
-            out.push_sql(&after);
+            out.push_sql(after);
         }
         out.push_sql(" FROM ");
         match &self.subjects {
@@ -123,19 +123,14 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
     }
 }
 
-/// Characters of a text that are read: whoever wrote a row does not decide how much memory it takes.
-const TEXT_MAX: usize = 1200;
-
-/// Characters of a session's output that are read, its last ones: 40 lines of 400, or 20 of a thousand.
-const OUTPUT_MAX: usize = 20_000;
-
-/// What stands before and after the name of a column, so that of a text a part is read.
-fn around_column(name: &str, sql_type: &str, backend: &MultiBackend) -> (&'static str, String) {
+/// What stands before and after the name of a column, so that whoever wrote a row does not decide how much memory it
+/// takes: of a text 1,200 characters are read, of a session's output the last 20,000 (40 lines of 400, or 20 of 1,000).
+fn around_column(name: &str, sql_type: &str, backend: &MultiBackend) -> (&'static str, &'static str) {
     match backend {
-        _ if !sql_type.contains("Text") => ("", String::new()),
-        _ if name != "recent_output" => ("substr(", format!(", 1, {TEXT_MAX})")),
-        MultiBackend::Postgres(_) => ("right(", format!(", {OUTPUT_MAX})")),
-        MultiBackend::Sqlite(_) => ("substr(", format!(", -{OUTPUT_MAX})")),
+        _ if !sql_type.contains("Text") => ("", ""),
+        _ if name != "recent_output" => ("substr(", ", 1, 1200)"),
+        MultiBackend::Postgres(_) => ("right(", ", 20000)"),
+        MultiBackend::Sqlite(_) => ("substr(", ", -20000)"),
     }
 }
 
