@@ -106,7 +106,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             let _ = self.fetch();
         }
         let oldest = self.page.iter().filter_map(|candidate| candidate.since.instant()).min();
-        Deferred { count: in_hand + unseen as u64, oldest }
+        Deferred { count: in_hand + u64::try_from(unseen).unwrap_or_default(), oldest }
     }
 
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
@@ -119,7 +119,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
         let unseen = unseen.iter().map(|(group, n, since)| {
             let left = n - taken.get(group).copied().unwrap_or_default();
-            (group, left as u64, since.as_ref().and_then(RawInstant::instant))
+            (group, u64::try_from(left).unwrap_or_default(), since.as_ref().and_then(RawInstant::instant))
         });
         let mut rest = Deferred::default();
         in_hand.chain(unseen).filter(|(group, ..)| shard.has(group)).for_each(|(_, count, oldest)| {
