@@ -78,6 +78,11 @@ pub fn read_at_most(from: impl Read, bytes_max: u64) -> Result<Vec<u8>, String> 
     Ok(bytes)
 }
 
+/// Is there something that is no regular file?
+pub fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file())
+}
+
 /// What the operating system says, without its number.
 pub fn error_text(error: &std::io::Error) -> String {
     let text = error.to_string();

@@ -146,8 +146,9 @@ fn uri(path: &Path, access: Access) -> Result<String, Failure> {
 /// this process.
 fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
-    let is_special = |beside: &&PathBuf| std::fs::metadata(beside).is_ok_and(|found| !found.is_file());
-    if let Some(special) = ["-journal", "-wal", "-shm"].map(|ending| beside(path, ending)).iter().find(is_special) {
+    if let Some(special) =
+        ["-journal", "-wal", "-shm"].map(|ending| beside(path, ending)).iter().find(|it| files::is_special(it))
+    {
         return refuse(&format!("{} stands beside it and is no regular file", special.display()));
     }
     match std::fs::metadata(path) {

@@ -10,6 +10,8 @@ use std::ptr::null;
 
 use libsqlite3_sys as ffi;
 
+use crate::files::is_special;
+
 /// Guards the files of every connection of this process that is opened from now on.
 pub fn guard() {
     // SAFETY: SQLite's own way to files lives as long as the process, and so does the copy of it, which is made known
@@ -39,14 +41,11 @@ unsafe extern "C" fn open_if_harmless(
         match (*original()).xOpen {
             // SQLite asks for this one when it has taken back what the journal says, and deleted the journal.
             _ if flags & ffi::SQLITE_OPEN_SUPER_JOURNAL != 0 => ffi::SQLITE_PERM,
-            _ if !name.is_null() && is_special(CStr::from_ptr(name)) => ffi::SQLITE_CANTOPEN,
+            _ if !name.is_null() && is_special(Path::new(OsStr::from_bytes(CStr::from_ptr(name).to_bytes()))) => {
+                ffi::SQLITE_CANTOPEN
+            }
             Some(open) => open(vfs, name, file, flags, opened),
             None => ffi::SQLITE_PERM,
         }
     }
-}
-
-/// Is there something that is no regular file?
-fn is_special(name: &CStr) -> bool {
-    Path::new(OsStr::from_bytes(name.to_bytes())).metadata().is_ok_and(|found| !found.is_file())
 }
