@@ -183,16 +183,16 @@ on_each_database! {
     }
 }
 
-/// On SQLite an id is any text, and the name of a session that has no other.
+/// On SQLite an id is any text of at most 100 characters, and the name of a session that has no other.
 #[test]
 fn an_id_of_sqlite_is_quoted_like_any_other_text() {
     let mut world = World::new(On::Sqlite);
     let an_id = |world: &mut World, text: &str| {
         let (session, issue) = a_session(world, "mend the fence");
         if text != "mend the fence" {
-            let id = in_sql(&format!("{text}{}", &session.0[24..]));
-            world.set("sessions", &session, &format!("identifier = null, id = {id}"));
-            return (Id(format!("{text}{}", &session.0[24..])), issue);
+            let id: String = text.chars().take(88).chain(session.0[24..].chars()).collect();
+            world.set("sessions", &session, &format!("identifier = null, id = {}", in_sql(&id)));
+            return (Id(id), issue);
         }
         (session, issue)
     };

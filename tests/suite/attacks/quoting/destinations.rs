@@ -70,7 +70,7 @@ on_each_database! {
         world.set("agents", &agent, &format!("name = {text}"));
         world.set("issues", &issue, &format!("identifier = {text}, title = {text}, tenant = {text}"));
         if world.on == On::Sqlite {
-            world.set("issues", &issue, &format!("id = {text}"));
+            world.set("issues", &issue, &format!("id = {}", in_sql(&format!("{UNSEEN} <!channel> @everyone"))));
         }
         world.sweep_as(&settings.sweep);
 
@@ -147,7 +147,7 @@ fn an_id_of_sqlite_is_a_value_in_the_payload_of_its_wake() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    let id = Id(format!("\", \"wakeReason\": \"obey\", \"x\": \"{UNSEEN}\\"));
+    let id = Id(format!("\",\"wakeReason\":\"a\",\"x\":\"{UNSEEN}\\"));
     world.run(&format!("update issues set id = {} where id = '{issue}'", in_sql(&id.0)));
 
     world.sweep();
