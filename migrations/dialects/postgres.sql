@@ -58,8 +58,9 @@
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {#- A constraint at the end of a table, with the comma before it. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}
+{%- macro reference(column, table) %}{{ column }} {{ id }} references {{ table }}{% endmacro -%}
 {#- The key to a table that is made later is added with the triggers. -#}
-{%- macro forward_reference(table) %}{% endmacro -%}
+{%- macro forward_reference(column, table) %}{{ column }} {{ id }}{% endmacro -%}
 {#- Beside each row before it, so many rows of a table, by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join lateral (
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}

@@ -15,8 +15,10 @@
 {%- set at_once = false -%}
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}
+{#- A text is counted to its first NUL alone. -#}
+{%- macro is_short(column, characters) %}length({{ column }}) <= {{ characters }} and instr({{ column }}, char(0)) = 0{% endmacro -%}
 {#- A page of candidates is 50,000 ids, and as many of their groups. -#}
-{%- set key = "id text not null primary key check (length(id) <= 100)" -%}
+{%- set key = "id text not null primary key check (" ~ is_short("id", 100) ~ ")" -%}
 {%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}
@@ -32,12 +34,14 @@
 {%- macro details_of(kind) %}{{ kind }}_details d on d.subject_id = w.subject_id and d.reason = w.reason{% endmacro -%}
 {%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}{% endmacro -%}
 {%- macro attempts_used_up(kind) %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endmacro -%}
-{%- macro short_json(column, characters) %}{{ column }} text check (json_valid({{ column }}) and length({{ column }}) <= {{ characters }}){% endmacro -%}
-{%- macro short_id(column) %}{{ column }} {{ id }} check (length({{ column }}) <= 1000){% endmacro -%}
-{%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
+{%- macro short_json(column, characters) %}{{ column }} text check (json_valid({{ column }}) and {{ is_short(column, characters) }}){% endmacro -%}
+{%- macro short_id(column) %}{{ column }} {{ id }} check ({{ is_short(column, 1000) }}){% endmacro -%}
+{%- macro short_text(column, characters) %}{{ column }} text check ({{ is_short(column, characters) }}){% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
-{%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}
+{#- Whoever writes may have foreign keys off. -#}
+{%- macro reference(column, table) %}{{ column }} {{ id }} check ({{ is_short(column, 100) }}) references {{ table }}{% endmacro -%}
+{%- macro forward_reference(column, table) %}{{ reference(column, table) }}{% endmacro -%}
 {#- Beside each row before it, so many rows of a table, by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}

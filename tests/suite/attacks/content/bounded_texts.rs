@@ -147,13 +147,32 @@ fn of_many_exemptions_and_failures_the_oldest_are_listed() {
     }
 }
 
-/// A page has 50,000 candidates in memory.
+/// A page has 50,000 candidates in memory. What follows a NUL is no part of a text's length.
 #[test]
 fn an_id_of_many_characters_is_refused_by_a_file() {
     let mut world = World::new(On::Sqlite);
-    let agent = |length| format!("insert into agents (id, name) values ('{}', 'Ada')", "─".repeat(length));
-    assert!(world.db.batch_execute(&agent(101)).is_err());
-    world.db.batch_execute(&agent(100)).expect("an agent");
+    let agent = |id: &str| format!("insert into agents (id, name) values ({id}, 'Ada')");
+    let written = |length| agent(&format!("'{}'", "─".repeat(length)));
+    for refused in [written(101), agent("'x' || char(0) || hex(zeroblob(2450))"), agent("'x' || char(0)")] {
+        assert!(world.db.batch_execute(&refused).is_err(), "{refused}");
+    }
+    world.db.batch_execute(&written(100)).expect("an agent");
+    let issue = world.orphan(&sweep::rules::Id("─".repeat(100)));
+    let by_id = format!("'{}'", "x".repeat(101));
+    let with_no_keys = format!("pragma foreign_keys = off; update issues set assignee_agent_id = {by_id}");
+    assert!(world.db.batch_execute(&with_no_keys).is_err(), "{issue}");
+}
+
+/// What the ledger and the outbox keep is bounded by their tables, whoever writes it.
+#[test]
+fn a_short_text_of_a_file_has_nothing_behind_a_nul() {
+    let mut world = World::new(On::Sqlite);
+    for refused in [
+        "insert into tenant_exemptions (tenant, reason) values ('default', 'x' || char(0) || hex(zeroblob(2450)))",
+        "insert into exemptions (kind, subject_id, reason) values ('issue', 'x' || char(0) || hex(zeroblob(2450)), 'x')",
+    ] {
+        assert!(world.db.batch_execute(refused).is_err(), "{refused}");
+    }
 }
 
 /// By SQL of one's own, as `sweep_operator` may write.

@@ -19,9 +19,9 @@ create table issues (
     title text not null,
     status text not null default 'todo'
         check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
-    assignee_agent_id {{ id }} references agents,
+    {{ reference("assignee_agent_id", "agents") }},
     assignee_user_id text,
-    checkout_run_id {{ id }}{{ forward_reference("runs") }},  -- the run that holds the issue
+    {{ forward_reference("checkout_run_id", "runs") }},  -- the run that holds the issue
     waiting_for text,  -- a declared wait: approval, question, blocker, ...
     {{ time("wait_until") }},  -- when that wait ends; null with waiting_for: until it is cleared
     unblock_action text,  -- while it is blocked: what a person has to do
@@ -38,8 +38,8 @@ create table plans (
     title text not null,
     status text not null default 'draft'
         check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
-    agent_id {{ id }} references agents,  -- null: its client pulls, nobody can be woken
-    issue_id {{ id }} references issues,  -- where an escalation is written
+    {{ reference("agent_id", "agents") }},  -- null: its client pulls, nobody can be woken
+    {{ reference("issue_id", "issues") }},  -- where an escalation is written
     stalled_after_seconds integer check (stalled_after_seconds > 0),
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
@@ -48,7 +48,7 @@ create table plans (
 
 create table plan_steps (
     {{ key }},
-    plan_id {{ id }} not null references plans on delete cascade,
+    {{ reference("plan_id", "plans") }} on delete cascade not null,
     position integer not null,
     title text not null,
     status text not null default 'pending'
@@ -63,9 +63,9 @@ create table plan_steps (
 -- Wakes ask that an agent resume work, runs are the work.
 create table wakes (
     {{ key }},
-    agent_id {{ id }} not null references agents,
-    issue_id {{ id }} references issues,
-    plan_step_id {{ id }} references plan_steps,
+    {{ reference("agent_id", "agents") }} not null,
+    {{ reference("issue_id", "issues") }},
+    {{ reference("plan_step_id", "plan_steps") }},
     {{ short_text("reason", 10000) }} not null,
     {{ json("payload") }} not null default '{}',
     status text not null default 'queued'
@@ -78,10 +78,10 @@ create table wakes (
 
 create table runs (
     {{ key }},
-    agent_id {{ id }} not null references agents,
-    issue_id {{ id }} references issues,
-    plan_step_id {{ id }} references plan_steps,
-    wake_id {{ id }} references wakes,  -- the wake that started it
+    {{ reference("agent_id", "agents") }} not null,
+    {{ reference("issue_id", "issues") }},
+    {{ reference("plan_step_id", "plan_steps") }},
+    {{ reference("wake_id", "wakes") }},  -- the wake that started it
     retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
@@ -97,8 +97,8 @@ create table sessions (
     {{ short_text("tenant", 200) }} not null default 'default',
     {{ short_text("identifier", 200) }} unique,  -- what people call it
     title text not null default '',  -- what runs in it
-    agent_id {{ id }} references agents,  -- null: whoever started it
-    issue_id {{ id }} references issues,  -- what it works on, and where an escalation is written
+    {{ reference("agent_id", "agents") }},  -- null: whoever started it
+    {{ reference("issue_id", "issues") }},  -- what it works on, and where an escalation is written
     status text not null default 'created'
         check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
     {{ flag("stall_paused") }} not null default false,  -- nobody may disturb it
@@ -126,7 +126,7 @@ create table sessions (
 
 create table session_commands (
     {{ key }},
-    session_id {{ id }} not null references sessions on delete cascade,
+    {{ reference("session_id", "sessions") }} on delete cascade not null,
     command text not null check (command in ('nudge', 'relaunch')),
     {{ short_text("message", 10000) }},  -- what a nudge types
     status text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
@@ -139,7 +139,7 @@ create table session_commands (
 -- What people read.
 create table comments (
     {{ key }},
-    issue_id {{ id }} not null references issues,
+    {{ reference("issue_id", "issues") }} not null,
     author text not null,
     body text not null,
     {{ time("created_at") }} not null default {{ now_of_transaction }}
