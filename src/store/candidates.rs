@@ -4,7 +4,9 @@
 
 use std::fmt::{Display, Formatter};
 
-use diesel::dsl::{count_star, exists, min, not, sql};
+use diesel::connection::DefaultLoadingMode;
+use diesel::dsl::{count_star, exists, not, sql};
+use diesel::pg::PgRowByRowLoadingMode;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
@@ -30,9 +32,6 @@ pub struct Candidate {
     pub group: Id,
     pub since: RawInstant,
 }
-
-/// The candidates of one group: how many, and since when the oldest.
-pub type Group = (Id, i64, Option<RawInstant>);
 
 /// A place between two candidates: after this one.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,9 +107,9 @@ pub trait Nominated {
     fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
     /// The next candidates by their age alone, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    /// Gives all candidates of the part to `each`, in no order. One is in memory at a time.
+    fn each_candidate(db: &mut Db, part: &Part, each: impl FnMut(Candidate)) -> QueryResult<()>;
     fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
-    /// The same for each group.
-    fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
     /// How many in progress are not examined any more.
     fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
     /// How many of a part there are in progress, healthy or not.
@@ -163,6 +162,9 @@ macro_rules! candidates {
     ($view:ident, $kind:expr, $part:expr) => {
         candidates!($view, $kind, $part, $view::table)
     };
+    ($view:ident, $kind:expr, $part:expr, rows) => {
+        candidates!($view, $kind, $part).select(($view::subject_id, $view::group_id, $view::since))
+    };
     ($view:ident, $kind:expr, $part:expr, $from:expr) => {{
         let quarantined = quarantined!($view, $kind);
         let query = $from.filter(not(exists(quarantined))).into_boxed();
@@ -195,19 +197,29 @@ macro_rules! nominations {
                     stringify!($candidates),
                     ".subject_id)"
                 ));
-                candidates!($candidates, Self::KIND, part)
-                    .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
+                candidates!($candidates, Self::KIND, part, rows)
                     .order((turn, $candidates::since, $candidates::subject_id))
                     .limit(limit)
                     .load(db)
             }
 
             fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
-                candidates!($candidates, Self::KIND, part)
-                    .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
+                candidates!($candidates, Self::KIND, part, rows)
                     .order(($candidates::since, $candidates::subject_id))
                     .limit(limit)
                     .load(db)
+            }
+
+            fn each_candidate(db: &mut Db, part: &Part, mut each: impl FnMut(Candidate)) -> QueryResult<()> {
+                let each = |row: QueryResult<Candidate>| row.map(&mut each);
+                match db {
+                    Db::Postgres(db) => candidates!($candidates, Self::KIND, part, rows)
+                        .load_iter::<Candidate, PgRowByRowLoadingMode>(db)?
+                        .try_for_each(each),
+                    Db::Sqlite(db) => candidates!($candidates, Self::KIND, part, rows)
+                        .load_iter::<Candidate, DefaultLoadingMode>(db)?
+                        .try_for_each(each),
+                }
             }
 
             fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {
@@ -217,12 +229,6 @@ macro_rules! nominations {
 
             fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
                 candidates!($candidates, Self::KIND, part).count().get_result(db)
-            }
-
-            fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>> {
-                let columns = ($candidates::group_id, count_star(), min($candidates::since));
-                let groups = $candidates::table.group_by($candidates::group_id).select(columns);
-                candidates!($candidates, Self::KIND, part, groups).load(db)
             }
 
             fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {

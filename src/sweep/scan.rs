@@ -3,7 +3,7 @@
 
 pub mod ahead;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::marker::PhantomData;
 
 use anyhow::{Context, Error, Result};
@@ -15,7 +15,7 @@ use super::examine::look::{Sight, look};
 use super::tally::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
-use crate::store::candidates::{Candidate, Part, Position, Shard};
+use crate::store::candidates::{Candidate, Part, Position};
 use crate::store::types::RawInstant;
 use crate::store::{Db, DbConnection, Subject};
 use crate::text::redact;
@@ -23,9 +23,6 @@ use crate::text::redact;
 /// Candidates of a page. A page's query looks through all that are left, so its cost is spread over many of them; they
 /// take some 200 bytes each.
 const PAGE: i64 = 50_000;
-
-/// Bytes of the ids in one question: SQLite is given them in one text, of at most 1 MiB.
-const ASKED_TOGETHER: usize = 500_000;
 
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum. The first page has the tenants take turns, so that each is looked at however many are older; what
@@ -96,35 +93,27 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// What has not been taken. A count that cannot be had is logged, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
-        if let Some(shard) = self.context.shard {
-            return self.rest_of(shard);
+        let (shard, mut rest) = (self.context.shard, Deferred::default());
+        let mut add = |candidate: &Candidate| {
+            if shard.is_none_or(|shard| shard.has(&candidate.group)) {
+                rest.add(Deferred { count: 1, oldest: candidate.since.instant() });
+            }
+        };
+        self.page.iter().for_each(&mut add);
+        if !self.ended {
+            let taken = std::mem::take(&mut self.taken);
+            let counted = self.ask("counting", |db, part| {
+                S::each_candidate(db, part, |candidate| {
+                    if !taken.contains(&candidate.id) {
+                        add(&candidate);
+                    }
+                })
+            });
+            self.taken = taken;
+            if let Err(error) = counted {
+                warn!("more is left than is counted: {}", redact(&format!("{error:#}")));
+            }
         }
-        let in_hand = self.page.len() as u64;
-        let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
-        let unseen = unseen - self.ask_of_taken(S::count_candidates).iter().sum::<i64>();
-        if in_hand == 0 && 0 < unseen {
-            let _ = self.fetch();
-        }
-        let oldest = self.page.iter().filter_map(|candidate| candidate.since.instant()).min();
-        Deferred { count: in_hand + u64::try_from(unseen).unwrap_or_default(), oldest }
-    }
-
-    /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
-    fn rest_of(&mut self, shard: Shard) -> Deferred {
-        let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
-        let mut taken: HashMap<Id, i64> = HashMap::new();
-        for (group, n, _) in self.ask_of_taken(S::count_by_group).into_iter().flatten() {
-            *taken.entry(group).or_default() += n;
-        }
-        let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
-        let unseen = unseen.iter().map(|(group, n, since)| {
-            let left = n - taken.get(group).copied().unwrap_or_default();
-            (group, u64::try_from(left).unwrap_or_default(), since.as_ref().and_then(RawInstant::instant))
-        });
-        let mut rest = Deferred::default();
-        in_hand.chain(unseen).filter(|(group, ..)| shard.has(group)).for_each(|(_, count, oldest)| {
-            rest.add(Deferred { count, oldest });
-        });
         rest
     }
 
@@ -180,27 +169,4 @@ impl<'a, S: Subject> Scan<'a, S> {
         let part = Part { after: self.position.clone(), ..self.context.part() };
         self.query(doing, |db| body(db, &part))
     }
-
-    /// Asks about what the first page had and the pages since have not met, some of it at a time: part of it is still
-    /// to be met.
-    fn ask_of_taken<T>(&mut self, body: impl Fn(&mut Db, &Part) -> QueryResult<T>) -> Vec<T> {
-        if self.ended {
-            return Vec::new();
-        }
-        let taken: Vec<Id> = std::mem::take(&mut self.taken).into_iter().collect();
-        let longest = taken.iter().map(|id| id.0.len()).max().unwrap_or_default();
-        let asked: Result<Vec<T>> = taken
-            .chunks(ASKED_TOGETHER / (longest + 3) + 1)
-            .map(|ids| self.ask("counting", |db, part| body(db, &Part { only_ids: Some(ids), ..part.clone() })))
-            .collect();
-        self.taken = taken.into_iter().collect();
-        or_log(asked)
-    }
-}
-
-fn or_log<T: Default>(counted: Result<T>) -> T {
-    counted.unwrap_or_else(|error| {
-        warn!("more is left than is counted: {}", redact(&format!("{error:#}")));
-        T::default()
-    })
 }

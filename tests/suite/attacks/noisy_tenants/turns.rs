@@ -48,26 +48,43 @@ fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_
     assert!(swept.contains(&format!("\"waiting\":{MANY}")) && swept.contains("\"continued\":2"), "{swept}");
 }
 
-/// All are idle for as long as one another, and the ids of one tenant come before those of the other.
+/// The tenants' issues are as old as each other's, and the ids of one tenant come before those of the other. Five
+/// issues are looked at, in turns, so the third of the second tenant is the oldest that is left. A document of JSON has
+/// six characters for one that cannot be printed.
 #[test]
 fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
     for on in [On::Postgres, On::Sqlite] {
         let mut world = World::new(on);
         let [evil, other] = [world.tenant("evil"), world.tenant("acme")];
-        let id = if on == On::Postgres { "cast(id as uuid)" } else { "id" };
+        let (id, updated_at) = match on {
+            On::Sqlite => (
+                "id || replace(hex(zeroblob(20)), '0', char(1))",
+                "strftime('%Y-%m-%dT%H:%M:%fZ', '2026-01-01', '+' || i || ' seconds')",
+            ),
+            On::Postgres | On::Paperclip => ("id::uuid", "timestamptz '2026-01-01Z' + i * interval '1 second'"),
+        };
         for (tenant, first) in [(evil, "0"), (other, "f")] {
             world.run(&format!(
                 "insert into issues (id, identifier, title, status, assignee_agent_id, tenant, updated_at)
                  with recursive n (i) as (select 10000 union all select i + 1 from n where i < 36999),
-                      ids (id) as (select '{first}0000000-0000-4000-8000-0000000' || i from n)
-                 select {id}, id, 'x', 'in_progress', '{}', '{}', '2026-01-01T00:00:00.000Z'
+                      ids (id, i) as (select '{first}0000000-0000-4000-8000-0000000' || i, i from n)
+                 select {id}, id, 'x', 'in_progress', '{}', '{}', {updated_at}
                  from ids",
                 tenant.agent, tenant.name
             ));
         }
-        let ran = sweep_at(&world.url, ["--dry-run", "--limit", "5", "--no-guard", "--output", "json"]).run().done();
-        let of = |outcome: &str| ran.json()["kinds"]["issues"][outcome].as_u64().expect("a number");
-        assert_eq!(of("scanned") + of("deferred"), 54_000, "{}", ran.err);
+        let dry_run = |more: &[&str]| {
+            let all = [&["--dry-run", "--limit", "5", "--no-guard", "--output", "json"], more].concat();
+            let ran = sweep_at(&world.url, all).run().done();
+            let issues = ran.json()["kinds"]["issues"].clone();
+            let [scanned, deferred] = ["scanned", "deferred"].map(|of| issues[of].as_u64().expect("a number"));
+            (scanned + deferred, issues["oldest_deferred_at"].as_str().map(str::to_owned))
+        };
+        let oldest_left = Some("2026-01-01T02:46:42Z".to_owned());
+        assert_eq!(dry_run(&[]), (54_000, oldest_left.clone()));
+        let shards = ["0/2", "1/2"].map(|shard| dry_run(&["--shard", shard]));
+        assert_eq!(shards.iter().map(|(issues, _)| issues).sum::<u64>(), 54_000);
+        assert!(shards.iter().all(|(_, oldest)| oldest.is_none() || oldest_left <= *oldest), "{shards:?}");
     }
 }
 
