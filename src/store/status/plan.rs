@@ -16,6 +16,9 @@ use crate::store::schema::{plans, step_facts, step_work_state};
 use crate::store::steps::stalled_after;
 use crate::store::types::{IsOneOf, LossyText, RawInstant};
 
+/// Steps of a plan that are listed, the first ones: a tenant may write any number.
+const LISTED_MAX: i64 = 1000;
+
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanSummary {
@@ -26,7 +29,7 @@ pub struct PlanSummary {
     pub status: PlanStatus,
 }
 
-/// A plan's status and its steps, in their order.
+/// A plan's status and its first steps, in their order.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
     pub schema: u32,
@@ -59,16 +62,14 @@ pub struct StepReport {
 pub fn stalled(db: &mut Db, ids: &[Id], now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Vec<PlanSummary>> {
     let mut found = Vec::new();
     for id in ids.iter().take(ROWS_MAX as usize) {
-        if let Some(head) = head(db, id)? {
-            found.push(head.with(&steps(db, id)?, now, threshold));
-        }
+        found.extend(summary(db, id, now, threshold)?);
     }
     Ok(found)
 }
 
 pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Option<PlanReport>> {
-    let Some(head) = head(db, id)? else { return Ok(None) };
-    let rows = steps(db, id)?;
+    let Some(plan) = summary(db, id, now, threshold)? else { return Ok(None) };
+    let rows = listed(db, id)?;
     let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
     let its_steps = step_work_state::table.filter(IsOneOf::new(step_work_state::subject_id, &ids));
     let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
@@ -76,7 +77,6 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
         if ids.is_empty() { Vec::new() } else { its_steps.select(columns).load(db)? };
     let states = states.into_iter().map(|(id, state, detail)| Ok((id, (state.ok_or_else(lost_row)?, detail))));
     let mut states: BTreeMap<Id, (LossyText, Option<LossyText>)> = states.collect::<QueryResult<_>>()?;
-    let plan = head.with(&rows, now, threshold);
     let steps = rows.into_iter().map(|row| {
         let (state, detail) = states.remove(&row.id).unzip();
         row.report(state, detail.flatten(), now)
@@ -93,18 +93,42 @@ struct PlanRow {
     status: LossyText,
 }
 
-fn head(db: &mut Db, id: &Id) -> QueryResult<Option<PlanRow>> {
+fn summary(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Option<PlanSummary>> {
     let title = sql::<Text>("substr(title, 1, 1000)");
     let columns = (plans::id, plans::tenant, title, plans::status);
-    plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()
+    let row: Option<PlanRow> = plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()?;
+    let Some(row) = row else { return Ok(None) };
+    let mut status = PlanStatus::of(&row.status.0, &steps(db, id, now)?, now, threshold);
+    if let Some((position, title)) = &mut status.current_step {
+        *title = title_of_current(db, id, *position)?;
+    }
+    Ok(Some(PlanSummary { id: row.id, tenant: row.tenant.0, title: row.title.0, status }))
 }
 
-impl PlanRow {
-    fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> PlanSummary {
-        let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
-        let status = PlanStatus::of(&self.status.0, &steps, now, threshold);
-        PlanSummary { id: self.id, tenant: self.tenant.0, title: self.title.0, status }
-    }
+/// All steps of a plan, without ids and titles.
+fn steps(db: &mut Db, plan: &Id, now: DateTime<Utc>) -> QueryResult<Vec<Step>> {
+    use step_facts::*;
+    let columns = (position, status, idle_since, stalled_after_seconds);
+    let rows = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns);
+    let step = |(at, stored, since, seconds): (i32, LossyText, RawInstant, Option<i32>)| Step {
+        id: Id(String::new()),
+        position: at,
+        title: String::new(),
+        status: stored.0,
+        // One that cannot be read makes no step stalled.
+        since: since.instant().unwrap_or(now),
+        stalled_after: stalled_after(seconds),
+    };
+    Ok(rows.load(db)?.into_iter().map(step).collect())
+}
+
+/// The title of the step at which the plan is: one in progress comes before one that is pending.
+fn title_of_current(db: &mut Db, plan: &Id, at: i32) -> QueryResult<String> {
+    use step_facts::*;
+    let current = step_facts::table.filter(plan_id.eq(plan)).filter(position.eq(at));
+    let current = current.filter(status.eq_any(["in_progress", "pending"])).order((status, subject_id));
+    let found: Option<LossyText> = current.select(title).first(db).optional()?;
+    Ok(found.map(String::from).unwrap_or_default())
 }
 
 #[derive(Queryable)]
@@ -113,29 +137,18 @@ struct StepRow {
     position: i32,
     title: LossyText,
     status: LossyText,
-    /// Whatever time it holds: one that cannot be read makes no step stalled.
     since: RawInstant,
     stalled_after_seconds: Option<i32>,
 }
 
-fn steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
+fn listed(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
     use step_facts::*;
     let columns = (subject_id, position, title, status, idle_since, stalled_after_seconds);
-    step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns).load(db)
+    let its_steps = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id));
+    its_steps.limit(LISTED_MAX).select(columns).load(db)
 }
 
 impl StepRow {
-    fn step(&self, now: DateTime<Utc>) -> Step {
-        Step {
-            id: self.id.clone(),
-            position: self.position,
-            title: self.title.0.clone(),
-            status: self.status.0.clone(),
-            since: self.since.instant().unwrap_or(now),
-            stalled_after: stalled_after(self.stalled_after_seconds),
-        }
-    }
-
     fn report(self, state: Option<LossyText>, detail: Option<LossyText>, now: DateTime<Utc>) -> StepReport {
         let (_, age) = self.since.with_age(now);
         StepReport {

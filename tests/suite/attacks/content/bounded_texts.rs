@@ -102,6 +102,27 @@ fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
     }
 }
 
+/// More steps than a file answers with, and than there are ids in one question. The status of all work shows the plan
+/// among the others.
+#[test]
+fn a_plan_of_many_steps_costs_the_status_of_the_others_nothing() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let (plan, _) = world.stalled_step(None);
+        let (id, at) = (if on == On::Postgres { "md5(i::text)::uuid" } else { "'x' || i" }, world.ago(300));
+        world.run(&format!(
+            "insert into plan_steps (id, plan_id, position, title, status, started_at)
+             with recursive n (i) as (select 2 union all select i + 1 from n where i < 50000)
+             select {id}, '{plan}', i, '{}', 'in_progress', {at} from n",
+            "─".repeat(1000)
+        ));
+        let all = small(&world.url, ["status", "--output", "json"]).run().done();
+        assert_eq!(all.json()["plans"][0]["id"], plan.0, "{all}");
+        let one = small(&world.url, ["status", "--plan", &plan.0, "--output", "json"]).run().done();
+        assert_eq!(one.json()["steps"].as_array().map(Vec::len), Some(1000), "{}", one.err);
+    }
+}
+
 /// Characters of three bytes, and lines of none.
 #[test]
 fn what_many_sessions_print_costs_a_sweep_no_memory() {
@@ -167,11 +188,12 @@ fn an_id_of_many_characters_is_refused_by_a_file() {
 #[test]
 fn a_short_text_of_a_file_has_nothing_behind_a_nul() {
     let mut world = World::new(On::Sqlite);
+    let text = "'x' || char(0) || hex(zeroblob(2450))";
     for refused in [
-        "insert into tenant_exemptions (tenant, reason) values ('default', 'x' || char(0) || hex(zeroblob(2450)))",
-        "insert into exemptions (kind, subject_id, reason) values ('issue', 'x' || char(0) || hex(zeroblob(2450)), 'x')",
+        format!("insert into tenant_exemptions (tenant, reason) values ('default', {text})"),
+        format!("insert into exemptions (kind, subject_id, reason) values ('issue', {text}, 'x')"),
     ] {
-        assert!(world.db.batch_execute(refused).is_err(), "{refused}");
+        assert!(world.db.batch_execute(&refused).is_err(), "{refused}");
     }
 }
 
