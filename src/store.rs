@@ -63,5 +63,5 @@ pub use db::Db;
 pub use label::Label;
 pub use lock::Lock;
 pub(crate) use subject::for_kind;
-pub use subject::{Subject, has_any, read_together};
+pub use subject::{Subject, has_any, read_alone, read_together, take_alone};
 pub use written::Writes;

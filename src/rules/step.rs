@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::clause::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::display::{HumanDuration, Quote, humanize, linked};
 use super::issue::tried;
-use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
+use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, OpenRecovery, Policy, Reason};
 
 /// One step of a plan, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,9 @@ pub struct Step {
     /// Its own threshold, else its plan's.
     pub stalled_after: Option<TimeDelta>,
 }
+
+/// The steps that keep a plan stalled: see `StepFacts::holders`.
+pub type Holders = Arc<[Option<Id>]>;
 
 /// One row of the view `step_facts`.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,9 +49,9 @@ pub struct StepFacts {
     /// Which wake that is, and what became of it so far, in a few words.
     pub pending_wake: Option<String>,
     pub history: History,
-    /// The steps in progress of the plan, this one among them, when the plan is stalled; `None` for a step that cannot
-    /// be read, and in place of too many steps.
-    pub siblings: Arc<[Option<StepFacts>]>,
+    /// Steps that keep the plan stalled, two of them at most; `None` for one that cannot be read, and in place of too
+    /// many to look at. Asked for where this step may recover the plan, and else unknown.
+    pub holders: Option<Holders>,
 }
 
 impl Facts for StepFacts {
@@ -75,11 +78,10 @@ impl Facts for StepFacts {
     }
 
     /// A plan goes on executing with the last of its stalled steps: until then, what is open keeps the plan in sight.
-    fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
-        let holds = |step: &Option<StepFacts>| {
-            step.as_ref().is_none_or(|step| step.step.id != self.step.id && step.holds_its_plan(policy))
-        };
-        self.siblings.iter().any(holds).then_some(Reason::PlanStillStalled)
+    fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
+        let is_other = |holder: &Option<Id>| holder.as_ref() != Some(&self.step.id);
+        let is_held = self.holders.as_ref().is_none_or(|holders| holders.iter().any(is_other));
+        (self.plan_status == "stalled" && is_held).then_some(Reason::PlanStillStalled)
     }
 
     fn assignee(&self) -> &Assignee {
@@ -92,8 +94,16 @@ impl Facts for StepFacts {
 }
 
 impl StepFacts {
+    /// Is the plan stalled, and may what is open of this step be settled, or a person have given the step up? If not,
+    /// nobody asks about the other steps of the plan, of which there may be many.
+    pub fn may_recover_its_plan(&self) -> bool {
+        let is_over = |open: &OpenRecovery| open.since < self.history.episode_began_at;
+        let may_recover = !is_in_progress(&self.step.status) || self.history.open.as_ref().is_some_and(is_over);
+        self.plan_status == "stalled" && may_recover
+    }
+
     /// Stalled; or old, and not healed since sweep did something about it.
-    fn holds_its_plan(&self, policy: &Policy) -> bool {
+    pub fn holds_its_plan(&self, policy: &Policy) -> bool {
         let is_old = self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
         match (self.diagnose(policy), &self.history.open) {
             (Ok(_), _) => true,

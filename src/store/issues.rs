@@ -23,6 +23,7 @@ use crate::text::{plain, quoted};
 const REASON: &str = "issue_continuation_needed";
 
 impl Subject for IssueFacts {
+    type Known = ();
     const RELATION: &'static str = "issues";
     const LOOK: usize = 1000;
     const RIGHTS: &'static [Right] = &[

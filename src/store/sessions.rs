@@ -22,6 +22,7 @@ use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 use crate::text::quoted;
 
 impl Subject for SessionFacts {
+    type Known = ();
     const RELATION: &'static str = "sessions";
     /// Each brings its output.
     const LOOK: usize = 250;

@@ -1,7 +1,6 @@
 //! Plan steps in the store: one row of facts, and what a continuation, an escalation and a recovery write.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::count_star;
@@ -21,8 +20,8 @@ use super::types::{Bound, Document, Instant, IsOneOf, LossyText};
 use super::written::{Writes, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
 use crate::rules::request::Request;
-use crate::rules::step::{Step, StepFacts, escalation_comment};
-use crate::rules::{Assignee, Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::step::{Holders, Step, StepFacts, escalation_comment};
+use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -30,7 +29,14 @@ const REASON: &str = "plan_step_stalled";
 /// How many steps of one plan are looked at together: a plan may have as many as its tenant likes.
 const SIBLINGS_MAX: i64 = 100;
 
+/// Plans of which a scan remembers who holds them.
+const KNOWN_MAX: usize = 10_000;
+
+/// The plans that a scan has asked about.
+type Known = BTreeMap<Id, Holders>;
+
 impl Subject for StepFacts {
+    type Known = Known;
     const RELATION: &'static str = "plan_steps";
     /// Each may bring the steps of its plan.
     const LOOK: usize = 250;
@@ -48,22 +54,33 @@ impl Subject for StepFacts {
     ];
 
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<StepFacts>)> {
-        let (lock, mut facts): (Lock, Option<StepFacts>) = take!(Kind::Step, StepFactsRow, db, id);
-        read_siblings(db, facts.as_mut_slice())?;
-        Ok((lock, facts))
+        Ok(take!(Kind::Step, StepFactsRow, db, id))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         let row = read_one::<StepFactsRow>(db, Kind::Step, id)?;
-        let mut facts = row.map(StepFacts::from);
-        read_siblings(db, facts.iter_mut().filter(may_recover))?;
-        Ok(facts)
+        Ok(row.map(StepFacts::from))
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-        let mut all = read_alone(db, ids)?;
-        read_siblings(db, all.iter_mut().filter(may_recover))?;
-        Ok(all)
+        let rows = read_many::<StepFactsRow>(db, Kind::Step, ids)?;
+        Ok(rows.into_iter().map(StepFacts::from).collect())
+    }
+
+    fn complete(db: &mut Db, all: &mut [StepFacts], policy: &Policy, known: &mut Known) -> QueryResult<()> {
+        let mut healing: Vec<&mut StepFacts> = all.iter_mut().filter(|facts| facts.may_recover_its_plan()).collect();
+        let plans: BTreeSet<&Id> = healing.iter().map(|facts| &facts.plan_id).collect();
+        if KNOWN_MAX < known.len() {
+            known.clear();
+        }
+        let unknown: Vec<Id> = plans.into_iter().filter(|plan| !known.contains_key(plan)).cloned().collect();
+        if !unknown.is_empty() {
+            known.extend(holders(db, unknown, policy)?);
+        }
+        for facts in &mut healing {
+            facts.holders = known.get(&facts.plan_id).cloned();
+        }
+        Ok(())
     }
 
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
@@ -169,55 +186,31 @@ impl StepFacts {
     }
 }
 
-fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-    let rows = read_many::<StepFactsRow>(db, Kind::Step, ids)?;
-    Ok(rows.into_iter().map(StepFacts::from).collect())
-}
-
-/// By a sweep; what a person gives up recovers as well, when it is taken.
-fn may_recover(facts: &&mut StepFacts) -> bool {
-    facts.history.open.is_some()
-}
-
-/// The steps in progress of each of these plans that is stalled: one list for all that look at the plan.
-fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFacts>) -> QueryResult<()> {
+/// Who holds each of these plans.
+fn holders(db: &mut Db, plans: Vec<Id>, policy: &Policy) -> QueryResult<BTreeMap<Id, Holders>> {
     use step_facts::{plan_id, status, subject_id, table};
-    let mut stalled: Vec<&mut StepFacts> = all.into_iter().filter(|facts| facts.plan_status == "stalled").collect();
-    let plans: BTreeSet<Id> = stalled.iter().map(|facts| facts.plan_id.clone()).collect();
-    if plans.is_empty() {
-        return Ok(());
-    }
-    let plans: Vec<Id> = plans.into_iter().collect();
     let in_progress = |plans: &[Id]| table.filter(IsOneOf::new(plan_id, plans)).filter(status.eq("in_progress"));
     let large = in_progress(&plans).group_by(plan_id).having(count_star().gt(SIBLINGS_MAX)).select(plan_id);
-    let mut siblings: BTreeMap<Id, Vec<Option<StepFacts>>> =
-        large.load(db)?.into_iter().map(|plan| (plan, vec![None])).collect();
-    let small: Vec<Id> = plans.into_iter().filter(|plan| !siblings.contains_key(plan)).collect();
-    let members: Vec<(Id, Id)> = in_progress(&small).select((plan_id, subject_id)).load(db)?;
-    let ids: Vec<Id> = members.iter().map(|(_, id)| id.clone()).collect();
-    let mut read = BTreeMap::new();
-    for ids in ids.chunks(StepFacts::LOOK) {
-        let facts = read_alone(db, ids)?.into_iter().map(without_words);
-        read.extend(facts.map(|facts| (facts.step.id.clone(), facts)));
+    let large: BTreeSet<Id> = large.load(db)?.into_iter().collect();
+    let (large, small): (Vec<Id>, Vec<Id>) = plans.into_iter().partition(|plan| large.contains(plan));
+    let steps: Vec<(Id, Id)> = in_progress(&small).select((plan_id, subject_id)).load(db)?;
+    let mut holders: BTreeMap<Id, Vec<Option<Id>>> = small.into_iter().map(|plan| (plan, Vec::new())).collect();
+    for steps in steps.chunks(StepFacts::LOOK) {
+        let ids: Vec<Id> = steps.iter().map(|(_, id)| id.clone()).collect();
+        let facts = StepFacts::read_all(db, &ids)?;
+        let holds: BTreeMap<&Id, bool> = facts.iter().map(|it| (&it.step.id, it.holds_its_plan(policy))).collect();
+        for (plan, id) in steps {
+            let of_plan = holders.entry(plan.clone()).or_default();
+            match holds.get(id) {
+                Some(false) => {}
+                _ if 2 <= of_plan.len() => {}
+                Some(true) => of_plan.push(Some(id.clone())),
+                None => of_plan.push(None),
+            }
+        }
     }
-    for (plan, step) in members {
-        siblings.entry(plan).or_default().push(read.remove(&step));
-    }
-    let siblings: BTreeMap<Id, Arc<[_]>> = siblings.into_iter().map(|(plan, steps)| (plan, steps.into())).collect();
-    for facts in &mut stalled {
-        facts.siblings = siblings.get(&facts.plan_id).cloned().unwrap_or_default();
-    }
-    Ok(())
-}
-
-/// What holds a plan is found without these; of many steps they take much memory.
-fn without_words(mut facts: StepFacts) -> StepFacts {
-    if let Assignee::Agent { name: Some(name), .. } = &mut facts.assignee {
-        *name = String::new();
-    }
-    (facts.step.title, facts.identifier, facts.tenant) = Default::default();
-    (facts.plan_id, facts.issue_id, facts.pending_wake) = (Id(String::new()), None, None);
-    facts
+    holders.extend(large.into_iter().map(|plan| (plan, vec![None])));
+    Ok(holders.into_iter().map(|(plan, holders)| (plan, holders.into())).collect())
 }
 
 columns! {
@@ -270,7 +263,7 @@ impl From<StepFactsRow> for StepFacts {
             pending_wake_since: row.pending_wake_since,
             pending_wake: row.pending_wake.map(LossyText::into),
             history: history.with_wakes(wakes),
-            siblings: Arc::default(),
+            holders: None,
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
 pub trait Subject: Requested + Nominated + Send + Sized {
+    /// What a scan has learned beside the facts of its subjects.
+    type Known: Default + Send;
     /// Where all of them are, by their `id`.
     const RELATION: &'static str;
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs
@@ -33,6 +35,12 @@ pub trait Subject: Requested + Nominated + Send + Sized {
 
     /// The facts of many, in any order; of a row that cannot be decoded, none.
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Self>>;
+
+    /// Learns, before anything is decided, what the recovery of a subject depends on beside its own facts. Without this
+    /// no subject recovers that depends on more. What `known` holds is not asked again.
+    fn complete(_db: &mut Db, _all: &mut [Self], _policy: &Policy, _known: &mut Self::Known) -> QueryResult<()> {
+        Ok(())
+    }
 
     /// The first two that people call so.
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;
@@ -100,14 +108,37 @@ fn holds(held: Option<&Id>, needed: Option<&Id>) -> bool {
     needed.is_none() || held == needed
 }
 
-/// The facts of many subjects, read by one statement in a transaction of its own. A row that cannot be decoded is
-/// missing; an error of the database costs all of them: what it refuses to say of many, it may say of each.
+/// The complete facts of one subject.
+pub fn read_alone<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> QueryResult<Option<S>> {
+    let facts = S::read(db, id)?;
+    complete(db, facts, policy)
+}
+
+/// The subject locked as by `Subject::take`, and its complete facts.
+pub fn take_alone<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> QueryResult<(Lock, Option<S>)> {
+    let (lock, facts) = S::take(db, id)?;
+    Ok((lock, complete(db, facts, policy)?))
+}
+
+fn complete<S: Subject>(db: &mut Db, mut facts: Option<S>, policy: &Policy) -> QueryResult<Option<S>> {
+    S::complete(db, facts.as_mut_slice(), policy, &mut S::Known::default())?;
+    Ok(facts)
+}
+
+/// The complete facts of many subjects, read in a transaction of its own. A row that cannot be decoded is missing; an
+/// error of the database costs all of them: what it refuses to say of many, it may say of each.
 pub fn read_together<S: Subject>(
     db: &mut DbConnection,
     ids: &[Id],
+    policy: &Policy,
+    known: &mut S::Known,
     timeouts: &Timeouts,
 ) -> QueryResult<HashMap<Id, S>> {
-    let read = db.in_repeated_transaction(Access::ReadOnly, timeouts, |db| (Finish::RollBack, S::read_all(db, ids)));
+    let mut read = |db: &mut Db| {
+        let mut facts = S::read_all(db, ids)?;
+        S::complete(db, &mut facts, policy, known).map(|()| facts)
+    };
+    let read = db.in_repeated_transaction(Access::ReadOnly, timeouts, |db| (Finish::RollBack, read(db)));
     let facts = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts)?;
     Ok(facts.into_iter().map(|facts| (facts.id().clone(), facts)).collect())
 }

@@ -12,7 +12,7 @@ use super::limits::Reservation;
 use super::outcome::Outcome;
 use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject, errors};
+use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject, errors, read_alone, take_alone};
 use attempt::{Attempt, Step};
 pub use attempt::{Examination, Lost};
 use carry_out::carry_out;
@@ -122,8 +122,8 @@ fn attempt<'a, S: Subject>(
     reserved: Option<Reservation<'a>>,
 ) -> Attempt<'a, S> {
     let read = match access {
-        Access::Write => S::take(db, id),
-        Access::ReadOnly => S::read(db, id).map(|facts| (Lock::Everything, facts)),
+        Access::Write => take_alone(db, id, context.policy),
+        Access::ReadOnly => read_alone(db, id, context.policy).map(|facts| (Lock::Everything, facts)),
     };
     let attempt = match read {
         Ok((lock, Some(facts))) => judge(&lock, facts, context, access, reserved),

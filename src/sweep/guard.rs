@@ -51,7 +51,7 @@ struct Counted {
 }
 
 /// What a judgement takes.
-pub struct Judge<'a, 'b, 'c, S> {
+pub struct Judge<'a, 'b, 'c, S: Subject> {
     pub memory: &'a mut Memory,
     pub scan: &'a mut Scan<'b, S>,
     pub workers: &'a mut Workers,

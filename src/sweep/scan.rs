@@ -4,7 +4,6 @@
 pub mod ahead;
 
 use std::collections::{HashSet, VecDeque};
-use std::marker::PhantomData;
 
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
@@ -27,7 +26,7 @@ const PAGE: i64 = 50_000;
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum. The first page has the tenants take turns, so that each is looked at however many are older; what
 /// comes after that is read by its age alone.
-pub struct Scan<'a, S> {
+pub struct Scan<'a, S: Subject> {
     db: &'a mut DbConnection,
     context: &'a ExamineContext<'a>,
     /// Of the last of the page; none at the beginning.
@@ -37,7 +36,7 @@ pub struct Scan<'a, S> {
     has_begun: bool,
     page: VecDeque<Candidate>,
     ended: bool,
-    kind: PhantomData<fn() -> S>,
+    known: S::Known,
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
@@ -50,7 +49,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             has_begun: false,
             page: VecDeque::new(),
             ended: false,
-            kind: PhantomData,
+            known: S::Known::default(),
         }
     }
 
@@ -123,7 +122,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             self.fetch()?;
         }
         let next = self.page.drain(..self.page.len().min(S::LOOK)).collect();
-        Ok(look(self.db, next, self.context))
+        Ok(look(self.db, next, &mut self.known, self.context))
     }
 
     /// What was not taken.

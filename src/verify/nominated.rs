@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use crate::rules::{Decision, Id, Policy, Reason, decide};
 use crate::store::candidates::{Candidate, Part};
 use crate::store::errors::of_row;
-use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
+use crate::store::{self, Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.
@@ -24,9 +24,10 @@ pub struct Judged {
 impl Judged {
     /// Reads the facts of many together, as a sweep does when it looks; only what could not be read so, one by one.
     pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Judged> {
-        let mut judged = Judged::default();
+        let (mut judged, mut known, policy) = (Judged::default(), S::Known::default(), Policy::default());
         for ids in all.chunks(S::LOOK) {
-            let mut together = read_together::<S>(db, ids, &Timeouts::default()).unwrap_or_default();
+            let together = read_together::<S>(db, ids, &policy, &mut known, &Timeouts::default());
+            let mut together = together.unwrap_or_default();
             for id in ids {
                 match together.remove(id) {
                     Some(facts) => judged.add(id, Ok(Some(facts))),
@@ -62,7 +63,7 @@ impl Judged {
 
 /// Reads the facts of one subject, in a transaction of its own: an error costs no other subject.
 fn read_alone<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
-    let read = |db: &mut Db| (Finish::RollBack, S::read(db, id));
+    let read = |db: &mut Db| (Finish::RollBack, store::read_alone(db, id, &Policy::default()));
     let (facts, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
     Ok(facts)
 }

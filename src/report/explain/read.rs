@@ -10,7 +10,7 @@ use crate::store::find::find;
 use crate::store::links::{HostUrl, Links};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
-use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine, supervision};
+use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine, read_alone, supervision};
 
 impl Explanation {
     /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses
@@ -48,7 +48,8 @@ impl Explanation {
 /// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
 fn read<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
     let failure = quarantine::of(db, S::KIND, &label.id)?;
-    let read = S::read(db, &label.id).and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
+    let read = read_alone::<S>(db, &label.id, policy);
+    let read = read.and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
     let (kind, name) = (S::KIND, named(&label));
     match read {
         Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, links, past, failure)),

@@ -61,7 +61,7 @@ fn step() -> StepFacts {
         pending_wake_since: None,
         pending_wake: None,
         history: History::never_tried(at(0), at(0)),
-        siblings: std::sync::Arc::default(),
+        holders: None,
     }
 }
 

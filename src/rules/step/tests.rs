@@ -31,7 +31,7 @@ fn stalled() -> StepFacts {
         pending_wake_since: None,
         pending_wake: None,
         history: History::never_tried(at(-120), at(0)),
-        siblings: std::sync::Arc::default(),
+        holders: None,
     }
 }
 

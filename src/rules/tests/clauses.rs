@@ -23,7 +23,7 @@ pub fn stalled() -> StepFacts {
         pending_wake_since: None,
         pending_wake: None,
         history: history(),
-        siblings: std::sync::Arc::default(),
+        holders: None,
     }
 }
 

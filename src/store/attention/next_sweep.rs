@@ -13,7 +13,7 @@ use crate::rules::{Id, Kind, Policy, decide};
 use crate::store::counts::KindMode;
 use crate::store::schema::sweeps;
 use crate::store::types::WrittenDocument;
-use crate::store::{Db, Subject, errors, for_kind, quarantine};
+use crate::store::{Db, errors, for_kind, quarantine, read_alone};
 
 /// The fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -86,8 +86,9 @@ fn quarantine_of<'a>(db: &mut Db, stranded: &'a [BoardRow]) -> QueryResult<Vec<(
 /// `left_alone`: why sweeps leave it as it is, whatever they decide.
 fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, left_alone: Option<String>) -> QueryResult<Planned> {
     let id = stranded.id();
-    let decided =
-        for_kind!(stranded.kind, S => S::read(db, &id).map(|facts| facts.map(|facts| decide(&facts, policy))));
+    let decided = for_kind!(stranded.kind, S => {
+        read_alone::<S>(db, &id, policy).map(|facts| facts.map(|facts| decide(&facts, policy)))
+    });
     let (decision, would) = match decided {
         Ok(Some(verdict)) => (Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max)),
         Ok(None) => (None, "leave it: it no longer exists".to_owned()),

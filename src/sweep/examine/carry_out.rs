@@ -7,7 +7,7 @@ use crate::rules::request::{self, Request};
 use crate::rules::{Decision, Id, Kind, Verdict};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Event, Notice};
-use crate::store::{Db, Subject, Writes};
+use crate::store::{Db, Subject, Writes, read_alone};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::details;
 
@@ -40,7 +40,7 @@ fn write_row<S: Subject>(
     context: &ExamineContext,
 ) -> QueryResult<(S, Verdict)> {
     facts.write(db, request)?;
-    let facts = S::read(db, id)?.ok_or(Error::NotFound)?;
+    let facts: S = read_alone(db, id, context.policy)?.ok_or(Error::NotFound)?;
     let verdict = request::after(request, &facts, context.policy);
     Ok((facts, verdict))
 }

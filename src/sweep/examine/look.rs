@@ -55,10 +55,15 @@ pub struct Sight<S> {
 }
 
 /// Reads the facts of all of these, in one transaction.
-pub fn look<S: Subject>(db: &mut DbConnection, candidates: VecDeque<Candidate>, context: &ExamineContext) -> Sight<S> {
+pub fn look<S: Subject>(
+    db: &mut DbConnection,
+    candidates: VecDeque<Candidate>,
+    known: &mut S::Known,
+    context: &ExamineContext,
+) -> Sight<S> {
     let own = candidates.iter().filter(|candidate| is_own(candidate, context));
     let ids: Vec<Id> = own.map(|candidate| candidate.id.clone()).collect();
-    let facts = read(db, &ids, context);
+    let facts = read(db, &ids, known, context);
     Sight { candidates, facts }
 }
 
@@ -93,11 +98,16 @@ fn is_own(candidate: &Candidate, context: &ExamineContext) -> bool {
 }
 
 /// Whatever the database refuses to say of all of them, it may say of each.
-fn read<S: Subject>(db: &mut DbConnection, ids: &[Id], context: &ExamineContext) -> HashMap<Id, S> {
+fn read<S: Subject>(
+    db: &mut DbConnection,
+    ids: &[Id],
+    known: &mut S::Known,
+    context: &ExamineContext,
+) -> HashMap<Id, S> {
     if ids.is_empty() {
         return HashMap::new();
     }
-    read_together(db, ids, &context.timeouts).unwrap_or_else(|error| {
+    read_together(db, ids, context.policy, known, &context.timeouts).unwrap_or_else(|error| {
         debug!("{} {} are looked at one by one: {}", ids.len(), S::KIND.plural(), redact(&error.to_string()));
         HashMap::new()
     })

@@ -1,6 +1,9 @@
 //! What a sweep promises about a plan step.
 
-use crate::support::world::on_each_database;
+use sweep::rules::step::{Holders, StepFacts};
+
+use crate::support::views_and_rules::facts_of;
+use crate::support::world::{World, on_each_database};
 
 on_each_database! {
     fn a_stalled_step_gets_one_wake_and_its_plan_is_marked(world) {
@@ -82,6 +85,23 @@ on_each_database! {
         assert_eq!(swept.outcome(&healed), "healthy");
         assert_eq!(swept.subject(&healed)["reason"], "it healed, another step of its plan has not");
         assert_eq!(world.status("plans", &plan), "stalled");
+    }
+
+    /// What a sweep reads of a hundred plans of a hundred steps is not their square.
+    fn a_plans_other_steps_are_read_for_one_that_healed_alone(world) {
+        let (plan, healed) = world.stalled_step(None);
+        let (_, stalled) = world.stalled_step(None);
+        world.run(&format!("update plan_steps set plan_id = '{plan}', position = 2 where id = '{stalled}'"));
+        world.sweep();
+        let both = [healed.clone(), stalled];
+        let holders = |world: &World| -> Vec<Option<Holders>> {
+            facts_of::<StepFacts>(world, &both).into_iter().map(|(_, facts)| facts.holders).collect()
+        };
+        assert_eq!(holders(world), [None, None]);
+
+        world.set("plan_steps", &healed, "status = 'completed'");
+
+        assert_eq!(holders(world), [Some([Some(both[1].clone())].into()), None]);
     }
 
     fn a_plan_stays_stalled_while_too_many_of_its_steps_are_in_progress_to_look_at(world) {

@@ -74,6 +74,16 @@ on_each_database! {
         assert_eq!(world.status("plans", &plan), "executing");
     }
 
+    fn a_plan_with_a_stalled_step_stays_stalled_when_one_that_never_began_is_skipped(world) {
+        let (plan, _) = world.stalled_step(None);
+        let pending = another(world, &plan, "pending");
+        world.sweep();
+
+        ask(world, "skip-step", &pending.0, &[]).done();
+
+        assert_eq!(world.status("plans", &plan), "stalled");
+    }
+
     fn a_plan_with_another_stalled_step_stays_stalled_until_that_one_heals(world) {
         let (plan, first) = world.stalled_step(None);
         let second = another(world, &plan, "in_progress");

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use regex::Regex;
 use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, decide};
-use sweep::store::{Access, Db, Finish, Subject, Timeouts, read_together};
+use sweep::store::{Access, Db, Finish, Subject, Timeouts, read_alone, read_together};
 use sweep::verify::nominated::{self, Judged};
 
 use crate::support::databases::run;
@@ -66,7 +66,9 @@ pub fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
     analyze(world);
     let mut db = world.connect_as_sweep();
     let read = |ids: &[Id]| {
-        let mut facts = read_together::<S>(&mut db, ids, &Timeouts::default()).expect("facts that can be read");
+        let (policy, mut known) = (Policy::default(), S::Known::default());
+        let facts = read_together::<S>(&mut db, ids, &policy, &mut known, &Timeouts::default());
+        let mut facts = facts.expect("facts that can be read");
         ids.iter().map(|id| (id.clone(), facts.remove(id).expect("a subject"))).collect::<Vec<_>>()
     };
     all.chunks(1000).flat_map(read).collect()
@@ -79,7 +81,8 @@ const SAMPLE: usize = 300;
 pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     let sample: Vec<Id> = all.iter().step_by(all.len().div_ceil(SAMPLE)).cloned().collect();
     let read = |db: &mut Db| {
-        let read = |id: &Id| S::read(db, id).expect("facts that can be read").expect("a subject");
+        let read =
+            |id: &Id| read_alone::<S>(db, id, &Policy::default()).expect("facts that can be read").expect("a subject");
         (Finish::RollBack, sample.iter().map(read).collect::<Vec<S>>())
     };
     let together = facts_of::<S>(world, &sample);

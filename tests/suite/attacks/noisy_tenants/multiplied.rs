@@ -12,6 +12,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use rstest::rstest;
 use serde_json::Value;
 
+use crate::support::program::sweep_at;
 use crate::support::world::{On, World};
 
 /// The issue, the agent and the plan that all of it belongs to, and as many numbers as there are of the rest.
@@ -140,6 +141,33 @@ fn what_is_many_of_one_tenant_is_looked_at_in_proportion(
 fn issues_beside_thousands_of_runs_of_one_are_looked_at_in_proportion() {
     let on = On::Postgres;
     compare([1500, 3000], 0, on, &["issue"], &|n| format!("{OWNERS} {} {ISSUES} {RUNS}", numbers(on, n)));
+}
+
+/// Of each of forty stalled plans one step is stalled, and all others go on; each look sees steps of all plans.
+#[test]
+fn the_steps_of_a_plan_are_asked_who_holds_it_once_in_a_sweep() {
+    let read = |steps: u32| {
+        let mut world = World::new(On::Postgres);
+        world.run(&format!(
+            "insert into plans (title, status) select 'p', 'stalled' from generate_series(1, 40);
+             insert into plan_steps (plan_id, position, title, status, started_at)
+                 select p.id, n, 's', 'in_progress',
+                        now() - case n when 1 then interval '1 day' else n * interval '1 second' end
+                 from plans p, generate_series(1, {steps}) n;
+             insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt,
+                                     created_at)
+                 select id, id, 'step', id, 'escalate', 'x', now() - interval '1 day', 0, now() - interval '1 hour'
+                 from plan_steps;
+             analyze; select pg_stat_reset()"
+        ));
+        let ran = sweep_at(&world.url, ["--dry-run", "--no-guard", "--output", "json"]).run().done();
+        assert_eq!(ran.json()["kinds"]["steps"]["healthy"], 40 * (steps - 1), "{ran}");
+        let read = "sum(seq_tup_read + idx_tup_fetch)::text";
+        let read = world.text(read, "pg_stat_user_tables where relname = 'plan_steps'").expect("a number");
+        read.parse::<f64>().expect("a number")
+    };
+    let (fewer, more) = (read(25), read(50));
+    assert!(more <= 2.5 * fewer, "of so many {fewer}, and of twice as many {more}");
 }
 
 /// The numbers up to so many.
