@@ -117,6 +117,12 @@ impl DbConnection {
         DbConnection { may_prepare: false, ..self }
     }
 
+    /// What is called where the rows of an answer that came so far are not kept: their number is not bounded then.
+    pub fn forget(&self) -> impl Fn() + use<> {
+        let allowance = self.allowance.clone();
+        move || allowance.iter().for_each(|allowance| allowance.forget())
+    }
+
     /// Are the statements that come asked again and again? Preparing one takes a round trip more (PostgreSQL).
     pub fn repeats(&mut self, repeats: bool) {
         if let Db::Postgres(db) = &mut self.db {

@@ -100,9 +100,10 @@ impl<'a, S: Subject> Scan<'a, S> {
         };
         self.page.iter().for_each(&mut add);
         if !self.ended {
-            let taken = std::mem::take(&mut self.taken);
+            let (taken, forget) = (std::mem::take(&mut self.taken), self.db.forget());
             let counted = self.ask("counting", |db, part| {
                 S::each_candidate(db, part, |candidate| {
+                    forget();
                     if !taken.contains(&candidate.id) {
                         add(&candidate);
                     }

@@ -61,7 +61,7 @@ pub struct Allowance {
     text_max: c_int,
     /// Bytes of an answer.
     answer_max: i64,
-    /// Bytes of the answer to the statement that runs now.
+    /// Bytes of the answer to the statement that runs now, of what is kept.
     answer: AtomicI64,
     /// Bytes that SQLite may take for all connections of this process, beside what it holds when this one is opened:
     /// one that hangs in a call keeps what it has.
@@ -95,6 +95,11 @@ impl Allowance {
 
     fn is_over(&self) -> bool {
         self.ends_at.load(Ordering::Relaxed) < now()
+    }
+
+    /// The rows that were answered so far are not kept.
+    pub fn forget(&self) {
+        self.answer.store(0, Ordering::Relaxed);
     }
 
     /// Another row of the answer: is it too much now?

@@ -104,6 +104,27 @@ fn a_statement_whose_time_is_over_calls_few_more_functions() {
     assert!(rows < 100, "{rows}");
 }
 
+#[test]
+fn rows_of_which_none_is_kept_may_be_any_number() {
+    let blobs = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) \
+        SELECT zeroblob(1000000) FROM n";
+    let count = |is_kept: bool| {
+        let allowance = Allowance::new(Timeouts::default());
+        let mut db = open(":memory:", &allowance).expect("a connection");
+        let rows = sql::<Binary>(blobs).load_iter::<Vec<u8>, _>(&mut db).expect("rows");
+        rows.take_while(|row| {
+            row.is_ok() && {
+                if !is_kept {
+                    allowance.forget()
+                };
+                true
+            }
+        })
+        .count()
+    };
+    assert_eq!((count(true) < 150, count(false)), (true, 200));
+}
+
 /// As of a database that fell silent, and whose thread was left behind.
 #[test]
 fn one_connection_cannot_take_the_memory_of_the_next() {
