@@ -36,15 +36,15 @@ const REASON_MAX: usize = 997;
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
 
-/// The subjects of a kind that failed in the last sweep that examined them: those that are still examined, and those
-/// that are in quarantine.
-pub fn failing(db: &mut Db, of: Kind) -> QueryResult<(HashSet<Id>, HashSet<Id>)> {
+/// Failing subjects that are remembered: a sweep records a thousand of each kind of failure.
+const FAILING_MAX: i64 = 10_000;
+
+/// The subjects of a kind that failed in the last sweep that examined them, and are still examined: those that failed
+/// last.
+pub fn failing(db: &mut Db, of: Kind) -> QueryResult<HashSet<Id>> {
     let failing = failures::table.filter(failures::kind.eq(of.name())).filter(failures::sweeps.gt(0));
-    let columns = (failures::subject_id, failures::quarantined_at.is_not_null());
-    let rows = failing.select(columns).load::<(Id, bool)>(db)?;
-    let (held, examined): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, is_held)| *is_held);
-    let ids = |rows: Vec<(Id, bool)>| rows.into_iter().map(|(id, _)| id).collect();
-    Ok((ids(examined), ids(held)))
+    let examined = failing.filter(failures::quarantined_at.is_null()).order(failures::last_at.desc());
+    Ok(examined.limit(FAILING_MAX).select(failures::subject_id).load(db)?.into_iter().collect())
 }
 
 /// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in

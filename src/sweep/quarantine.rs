@@ -79,9 +79,7 @@ impl FailureRate {
 impl Failures {
     pub fn load<S: Subject>(db: &mut DbConnection, context: &ExamineContext) -> Result<Failures> {
         let loaded = db.in_transaction(Access::ReadOnly, &context.timeouts, |db| -> diesel::QueryResult<_> {
-            let (examined, held) = quarantine::failing(db, S::KIND)?;
-            let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, context.tenant)? };
-            Ok((examined, in_quarantine as u64))
+            Ok((quarantine::failing(db, S::KIND)?, S::count_in_quarantine(db, context.tenant)? as u64))
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
         Ok(Failures { before, in_quarantine, ..Failures::default() })
