@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::Db;
 use crate::rules::Id;
 
-/// Longer ones are none.
+/// Words of more characters are no ids.
 const LENGTH_MAX: usize = 200;
 
 /// As PostgreSQL calls it.
@@ -38,7 +38,7 @@ impl IdType {
 
     /// The id that this is, as the database writes it, if it can be one.
     pub fn parse(self, text: &str) -> Option<Id> {
-        let is_plausible = !text.is_empty() && text.len() <= LENGTH_MAX && !text.contains('\0');
+        let is_plausible = !text.is_empty() && text.chars().count() <= LENGTH_MAX && !text.contains('\0');
         let uuid = Uuid::parse_str(text).ok().map(|uuid| uuid.to_string());
         let id = match self {
             IdType::Uuid => uuid?,
@@ -67,6 +67,8 @@ mod tests {
         assert_eq!(parse(IdType::Bigint, "ACM-12"), None);
         assert_eq!(parse(IdType::Text, "t_0a1b2c3d"), Some("t_0a1b2c3d".to_owned()));
         assert_eq!(parse(IdType::Text, uuid), Some(uuid.to_owned()));
+        let wide = "─".repeat(LENGTH_MAX);
+        assert_eq!(parse(IdType::TextOrUuid, &wide), Some(wide));
         assert_eq!(parse(IdType::TextOrUuid, uuid), Some(uuid.to_lowercase()));
         assert_eq!(parse(IdType::TextOrUuid, "t_0a1b2c3d"), Some("t_0a1b2c3d".to_owned()));
         for none in ["", "a\0b", &"x".repeat(LENGTH_MAX + 1)] {
