@@ -51,7 +51,8 @@ impl KindCounts {
         let is_lost =
             |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
         if ["guard", "held_back"].iter().any(is_lost) {
-            read.guard.get_or_insert(Guarded { stranded: 0, at_least: true, in_progress: 0 });
+            let unknown = Guarded { stranded: 0, at_least: true, in_progress: 0, is_undecided: false };
+            read.guard.get_or_insert(unknown);
         }
         read
     }
@@ -128,6 +129,10 @@ pub struct Guarded {
     /// Counting ended before all were seen: there may be more.
     pub at_least: bool,
     pub in_progress: u64,
+    /// There was no time to count as many as would be implausible: that is for a person to see. The JSON says
+    /// `at_least`.
+    #[serde(skip)]
+    pub is_undecided: bool,
 }
 
 /// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the
@@ -152,12 +157,13 @@ impl Guarded {
     }
 
     fn finding(&self, them: &str) -> String {
-        let Guarded { stranded, at_least, in_progress } = self;
+        let Guarded { stranded, at_least, in_progress, is_undecided } = self;
         let at_least = if *at_least { "at least " } else { "" };
-        format!(
-            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than \
-                the truth"
-        )
+        let so = match is_undecided {
+            true => "and there was no time to look at the rest",
+            false => "more likely a false picture than the truth",
+        };
+        format!("Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, {so}")
     }
 
     /// Both together.
@@ -166,6 +172,7 @@ impl Guarded {
             stranded: self.stranded + other.stranded,
             at_least: self.at_least || other.at_least,
             in_progress: self.in_progress + other.in_progress,
+            is_undecided: self.is_undecided || other.is_undecided,
         }
     }
 }

@@ -215,10 +215,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(None);
         }
         let counted = self.count(part, in_progress)?;
-        Ok(self.memory.guard.stops(counted.guarded.stranded, in_progress).then_some(counted))
+        let Guarded { stranded, is_undecided, .. } = counted.guarded;
+        Ok((is_undecided || self.memory.guard.stops(stranded, in_progress)).then_some(counted))
     }
 
-    /// Decides each of them, as in a dry run.
+    /// Decides each of them, as in a dry run. Half of the time is left to what is not held back.
     fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
         let counted_max = self.memory.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = ExamineContext {
@@ -233,14 +234,16 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         };
         let left = u32::try_from(counted_max).ok();
         let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
+        counting.share(self.limits.deadline, 2);
         let (mut stranded, mut agent) = (0, None);
         self.workers.examine_all(&mut self.scan.again(&look), &look, &mut counting, |examined| {
             stranded += u64::from(examined.outcome.is_costly());
             agent = agent.take().or(examined.agent_name);
         })?;
-        // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.
         let at_least = counted_max <= stranded || counting.are_over();
-        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
+        // Cut short by the sweep's own deadline or a signal, it says nothing; but then nothing more is begun either.
+        let is_undecided = at_least && !self.limits.are_over() && !self.memory.guard.stops(stranded, in_progress);
+        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress, is_undecided }, agent })
     }
 }
 

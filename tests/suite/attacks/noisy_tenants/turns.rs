@@ -1,5 +1,7 @@
 //! Each tenant has its turn in every sweep, however much older the work of another is, and however long that takes.
 
+use std::time::Instant;
+
 use sweep::conclusion::Conclusion;
 
 use crate::support::program::sweep_at;
@@ -86,6 +88,29 @@ fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
         assert_eq!(shards.iter().map(|(issues, _)| issues).sum::<u64>(), 54_000);
         assert!(shards.iter().all(|(_, oldest)| oldest.is_none() || oldest_left <= *oldest), "{shards:?}");
     }
+}
+
+/// The sweep has as much time as it takes to look at all that waits, and the guard half of that.
+#[test]
+fn a_tenant_that_the_guard_has_no_time_to_look_at_is_held_back_and_leaves_the_others_theirs() {
+    let mut world = World::new(On::Postgres);
+    let other = world.tenant("acme");
+    let young = world.orphans_of(&other, 0..1);
+    world.run(&format!(
+        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
+             select 'E-' || n, 'x', 'in_progress', '{}', 'evil', now() - interval '9 days', 'ada'
+             from generate_series(1, {MANY}) n; analyze",
+        other.agent
+    ));
+    let began = Instant::now();
+    sweep_at(&world.url, ["--only", "issues", "--dry-run", "--no-guard", "--quiet"]).run().done();
+    let deadline = format!("{}ms", began.elapsed().as_millis());
+    let sweep = sweep_at(&world.url, ["--only", "issues", "--deadline", &deadline, "--output", "json"]);
+    let ran = sweep.env("SWEEP_GUARD_SHARE", "0.5").run();
+    assert_eq!(world.wakes_for(&young[0]), 1, "{ran}");
+    let held = &ran.json()["kinds"]["issues"]["held_back"];
+    assert_eq!((&held[0]["tenant"], &held[0]["at_least"]), (&"evil".into(), &true.into()), "{ran}");
+    assert!(ran.err.contains("look stranded, and there was no time to look at the rest"), "{ran}");
 }
 
 /// What one kind has to do does not take the time of the others.
