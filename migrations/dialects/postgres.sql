@@ -58,6 +58,7 @@
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {#- A constraint at the end of a table, with the comma before it. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}
+{%- macro whole_number(column) %}{{ column }} integer{% endmacro -%}
 {%- macro reference(column, table) %}{{ column }} {{ id }} references {{ table }}{% endmacro -%}
 {#- The key to a table that is made later is added with the triggers. -#}
 {%- macro forward_reference(column, table) %}{{ column }} {{ id }}{% endmacro -%}

@@ -39,6 +39,8 @@
 {%- macro short_text(column, characters) %}{{ column }} text check ({{ is_short(column, characters) }}){% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
+{#- Of 32 bits, as on PostgreSQL. -#}
+{%- macro whole_number(column) %}{{ column }} integer check ({{ column }} between -2147483648 and 2147483647){% endmacro -%}
 {#- Whoever writes may have foreign keys off. -#}
 {%- macro reference(column, table) %}{{ column }} {{ id }} check ({{ is_short(column, 100) }}) references {{ table }}{% endmacro -%}
 {%- macro forward_reference(column, table) %}{{ reference(column, table) }}{% endmacro -%}

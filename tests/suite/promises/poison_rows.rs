@@ -1,5 +1,6 @@
 //! P8: one poison row never stops the rest. It is reported as unreadable or left, by name; the others are swept.
 
+use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
 
 use crate::support::poison::{ABSURD_TIMES, NAMELESS_JSON};
@@ -92,6 +93,25 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
     assert_eq!(swept.count("issues", "failed"), 0, "{}", swept.json);
     assert_eq!(swept.count("issues", "unreadable"), 1, "the id that is no UTF-8: {}", swept.json);
     assert_eq!(swept.outcome(&Id("not-a-uuid".to_owned())), "continued", "any text may be an id");
+}
+
+/// A number of 64 bits would be read as another one.
+#[test]
+fn a_number_that_postgresql_would_not_take_is_refused_by_a_file() {
+    let mut world = World::new(On::Sqlite);
+    let (plan, step) = world.stalled_step(None);
+    let session = world.session(None, None);
+    for (table, id, column) in [
+        ("plans", &plan, "stalled_after_seconds"),
+        ("plan_steps", &step, "stalled_after_seconds"),
+        ("plan_steps", &step, "position"),
+        ("sessions", &session, "silent_after_seconds"),
+        ("sessions", &session, "exit_code"),
+    ] {
+        let set = |number: i64| format!("update {table} set {column} = {number} where id = '{id}'");
+        assert!(world.db.batch_execute(&set(1 << 31)).is_err(), "{table}.{column}");
+        world.db.batch_execute(&set((1 << 31) - 1)).unwrap_or_else(|error| panic!("{table}.{column}: {error}"));
+    }
 }
 
 /// A step is judged by itself: a sibling that cannot be read keeps the plan stalled, and costs the step nothing.

@@ -40,7 +40,7 @@ create table plans (
         check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
     {{ reference("agent_id", "agents") }},  -- null: its client pulls, nobody can be woken
     {{ reference("issue_id", "issues") }},  -- where an escalation is written
-    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    {{ whole_number("stalled_after_seconds") }} check (stalled_after_seconds > 0),
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
     {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "agent_id", "issue_id"]) }}
@@ -49,11 +49,11 @@ create table plans (
 create table plan_steps (
     {{ key }},
     {{ reference("plan_id", "plans") }} on delete cascade not null,
-    position integer not null,
+    {{ whole_number("position") }} not null,
     title text not null,
     status text not null default 'pending'
         check (status in ('pending', 'in_progress', 'completed', 'skipped', 'failed')),
-    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    {{ whole_number("stalled_after_seconds") }} check (stalled_after_seconds > 0),
     {{ time("started_at") }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }},
     unique (plan_id, position)
@@ -107,9 +107,9 @@ create table sessions (
     {{ time("last_progress_at") }},  -- a step forward, no repetition; null: as started_at
     last_tool text,
     recent_output text not null default '',  -- the last lines of its screen
-    exit_code integer,  -- 128 + n after signal n; null: it runs, or nobody saw its end
+    {{ whole_number("exit_code") }},  -- 128 + n after signal n; null: it runs, or nobody saw its end
     {{ time("ended_at") }},  -- null: its process runs
-    silent_after_seconds integer check (silent_after_seconds > 0),
+    {{ whole_number("silent_after_seconds") }} check (silent_after_seconds > 0),
     {{ flag("takes_nudges") }} not null default true,  -- may something be typed into it now?
     agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
     agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
