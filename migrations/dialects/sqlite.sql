@@ -15,8 +15,8 @@
 {%- set at_once = false -%}
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}
-{#- A text is counted to its first NUL alone. -#}
-{%- macro is_short(column, characters) %}length({{ column }}) <= {{ characters }} and instr({{ column }}, char(0)) = 0{% endmacro -%}
+{#- SQLite counts characters to the first NUL, and any number of bytes that are no UTF-8 as one. -#}
+{%- macro is_short(column, characters) %}length({{ column }}) <= {{ characters }} and length(cast({{ column }} as blob)) <= {{ 4 * characters }}{% endmacro -%}
 {#- A page of candidates is 50,000 ids, and as many of their groups. -#}
 {%- set key = "id text not null primary key check (" ~ is_short("id", 100) ~ ")" -%}
 {%- set database_id = "" -%}

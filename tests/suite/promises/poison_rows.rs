@@ -84,7 +84,7 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
         world.run(&format!("update issues set id = '{}' where id = '{issue}'", odd.replace('\'', "''")));
     }
     let invalid = world.orphan(&agent);
-    world.run(&format!("update issues set id = cast(x'fffe' as text) where id = '{invalid}'"));
+    world.run(&format!("update issues set id = cast(x'ff00fe' as text) where id = '{invalid}'"));
     let good = world.orphan(&agent);
 
     let swept = world.sweep();
