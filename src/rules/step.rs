@@ -49,8 +49,8 @@ pub struct StepFacts {
     /// Which wake that is, and what became of it so far, in a few words.
     pub pending_wake: Option<String>,
     pub history: History,
-    /// Steps that keep the plan stalled, two of them at most; `None` for one that cannot be read, and in place of too
-    /// many to look at. Asked for where this step may recover the plan, and else unknown.
+    /// Steps that keep the plan stalled, two of them at most; in it, `None` stands for a step that cannot be read, or
+    /// for too many steps to look at. Nobody asked: this step recovers no stalled plan.
     pub holders: Option<Holders>,
 }
 

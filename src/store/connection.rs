@@ -117,7 +117,8 @@ impl DbConnection {
         DbConnection { may_prepare: false, ..self }
     }
 
-    /// What is called where the rows of an answer that came so far are not kept: their number is not bounded then.
+    /// Returns what the reader of an answer calls for each row that is not kept: the bytes of an answer are limited,
+    /// and are counted anew from there.
     pub fn forget(&self) -> impl Fn() + use<> {
         let allowance = self.allowance.clone();
         move || allowance.iter().for_each(|allowance| allowance.forget())

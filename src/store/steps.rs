@@ -26,7 +26,8 @@ use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
 
-/// How many steps of one plan are looked at together: a plan may have as many as its tenant likes.
+/// Steps in progress of one plan that are looked at to find who holds the plan. A plan with more counts as held: a
+/// tenant may write any number.
 const SIBLINGS_MAX: i64 = 100;
 
 /// Plans of which a scan remembers who holds them.
@@ -38,7 +39,7 @@ type Known = BTreeMap<Id, Holders>;
 impl Subject for StepFacts {
     type Known = Known;
     const RELATION: &'static str = "plan_steps";
-    /// Each may bring the steps of its plan.
+    /// The plans of as many may be new to the scan, and the steps of all these are read.
     const LOOK: usize = 250;
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
