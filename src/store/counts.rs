@@ -51,7 +51,7 @@ impl KindCounts {
         let is_lost =
             |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
         if ["guard", "held_back"].iter().any(is_lost) {
-            let unknown = Guarded { stranded: 0, at_least: true, in_progress: 0, is_undecided: false };
+            let unknown = Guarded { stranded: 0, at_least: true, in_progress: 0 };
             read.guard.get_or_insert(unknown);
         }
         read
@@ -129,10 +129,6 @@ pub struct Guarded {
     /// Counting ended before all were seen: there may be more.
     pub at_least: bool,
     pub in_progress: u64,
-    /// There was no time to count as many as would be implausible: that is for a person to see. The JSON says
-    /// `at_least`.
-    #[serde(skip)]
-    pub is_undecided: bool,
 }
 
 /// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the
@@ -150,16 +146,24 @@ pub struct HeldBack {
     pub portion: Portion,
 }
 
+/// So many are counted to the end, so that the number that is reported is the whole one.
+pub const COUNTED_MAX: u64 = 1000;
+
 impl Guarded {
+    /// Did the time end before so many were counted? Then the next sweep counts anew.
+    pub fn is_cut_short(&self) -> bool {
+        self.at_least && self.stranded <= COUNTED_MAX
+    }
+
     /// One plain sentence with both numbers.
     pub fn sentence(&self, kind: Kind) -> String {
         format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
     }
 
     fn finding(&self, them: &str) -> String {
-        let Guarded { stranded, at_least, in_progress, is_undecided } = self;
+        let Guarded { stranded, at_least, in_progress } = self;
         let at_least = if *at_least { "at least " } else { "" };
-        let so = match is_undecided {
+        let so = match self.is_cut_short() {
             true => "and there was no time to look at the rest",
             false => "more likely a false picture than the truth",
         };
@@ -172,7 +176,6 @@ impl Guarded {
             stranded: self.stranded + other.stranded,
             at_least: self.at_least || other.at_least,
             in_progress: self.in_progress + other.in_progress,
-            is_undecided: self.is_undecided || other.is_undecided,
         }
     }
 }

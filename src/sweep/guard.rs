@@ -20,15 +20,12 @@ use super::scan::Scan;
 use super::workers::Workers;
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
-use crate::store::counts::{Guarded, HeldBack};
+use crate::store::counts::{COUNTED_MAX, Guarded, HeldBack};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection, Subject, guarded};
 use crate::text::redact;
 pub use memory::Memory;
 use memory::{Found, HeldPart};
-
-/// So many are counted to the end, so that the number that is reported is the whole one.
-const COUNTED_MAX: u64 = 1000;
 
 /// More tenants are not judged one by one: a picture in which so many are implausible is false as a whole.
 const TENANTS_MAX: usize = 50;
@@ -104,7 +101,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
         for tenant in tenants.iter().take(TENANTS_MAX) {
             let is_held = |part: &HeldPart| part.portion.tenant == *tenant && part.portion.group.is_none();
-            if rest.is_some() && !parts.iter().any(is_held) {
+            if rest.as_ref().is_some_and(|rest| !rest.guarded.is_cut_short()) && !parts.iter().any(is_held) {
                 let all = Portion::of_tenant(tenant);
                 let in_progress = self.in_progress(&all.part(self.context.held))?;
                 let Counted { guarded, .. } = self.count(&all.part(self.context.held), in_progress)?;
@@ -215,11 +212,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(None);
         }
         let counted = self.count(part, in_progress)?;
-        let Guarded { stranded, is_undecided, .. } = counted.guarded;
-        Ok((is_undecided || self.memory.guard.stops(stranded, in_progress)).then_some(counted))
+        // Cut short by the sweep's own deadline or a signal, it says nothing; but then nothing more is begun either.
+        let is_undecided = counted.guarded.is_cut_short() && !self.limits.are_over();
+        Ok((is_undecided || self.memory.guard.stops(counted.guarded.stranded, in_progress)).then_some(counted))
     }
 
-    /// Decides each of them, as in a dry run. Half of the time is left to what is not held back.
+    /// Decides each of them, as in a dry run, in half of the time that is left.
     fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
         let counted_max = self.memory.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = ExamineContext {
@@ -236,14 +234,13 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
         counting.share(self.limits.deadline, 2);
         let (mut stranded, mut agent) = (0, None);
-        self.workers.examine_all(&mut self.scan.again(&look), &look, &mut counting, |examined| {
+        let mut scan = self.scan.again(&look);
+        let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {
             stranded += u64::from(examined.outcome.is_costly());
             agent = agent.take().or(examined.agent_name);
         })?;
-        let at_least = counted_max <= stranded || counting.are_over();
-        // Cut short by the sweep's own deadline or a signal, it says nothing; but then nothing more is begun either.
-        let is_undecided = at_least && !self.limits.are_over() && !self.memory.guard.stops(stranded, in_progress);
-        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress, is_undecided }, agent })
+        let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
+        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
     }
 }
 

@@ -90,29 +90,37 @@ impl<'a, S: Subject> Scan<'a, S> {
         Ok(self.ended.then_some(self.page.len() as u64))
     }
 
+    /// Is anything left that was not looked at, as far as is known?
+    pub fn has_more(&self) -> bool {
+        !self.ended || !self.page.is_empty()
+    }
+
     /// What has not been taken. A count that cannot be had is logged, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
         let (shard, mut rest) = (self.context.shard, Deferred::default());
-        let mut add = |candidate: &Candidate| {
+        let add = |rest: &mut Deferred, candidate: &Candidate| {
             if shard.is_none_or(|shard| shard.has(&candidate.group)) {
                 rest.add(Deferred { count: 1, oldest: candidate.since.instant() });
             }
         };
-        self.page.iter().for_each(&mut add);
+        self.page.iter().for_each(|candidate| add(&mut rest, candidate));
         if !self.ended {
+            let mut unseen = Deferred::default();
             let (taken, forget) = (std::mem::take(&mut self.taken), self.db.forget());
             let counted = self.ask("counting", |db, part| {
                 S::each_candidate(db, part, |candidate| {
                     forget();
                     if !taken.contains(&candidate.id) {
-                        add(&candidate);
+                        add(&mut unseen, &candidate);
                     }
                 })
             });
             self.taken = taken;
             if let Err(error) = counted {
                 warn!("more is left than is counted: {}", redact(&format!("{error:#}")));
+                unseen.oldest = None;
             }
+            rest.add(unseen);
         }
         rest
     }

@@ -110,10 +110,12 @@ impl Memory {
         self.taken_over = self.before.as_ref().map(|(at, _)| *at);
     }
 
-    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. Returns when it
-    /// was decided, if any of it was taken over.
+    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. What there was no
+    /// time to decide is not remembered. Returns when it was decided, if any of it was taken over.
     pub fn note(&mut self, kind: Kind, found: &Found) -> Option<DateTime<Utc>> {
-        self.kinds.insert(kind, found.clone());
+        let decided = found.parts.iter().filter(|part| !part.guarded.is_cut_short()).cloned().collect();
+        let rest = found.rest.filter(|rest| !rest.is_cut_short());
+        self.kinds.insert(kind, Found { parts: decided, rest });
         let taken_over = self.taken_over.take();
         self.oldest = self.oldest.into_iter().chain(taken_over).min();
         taken_over
