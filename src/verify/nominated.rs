@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use crate::rules::{Decision, Id, Policy, Reason, decide};
 use crate::store::candidates::{Candidate, Part};
 use crate::store::errors::of_row;
-use crate::store::{self, Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
+use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_alone, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.
@@ -31,7 +31,7 @@ impl Judged {
             for id in ids {
                 match together.remove(id) {
                     Some(facts) => judged.add(id, Ok(Some(facts))),
-                    None => judged.add::<S>(id, read_alone(db, id)?),
+                    None => judged.add::<S>(id, read_in_transaction(db, id)?),
                 }
             }
         }
@@ -62,8 +62,8 @@ impl Judged {
 }
 
 /// Reads the facts of one subject, in a transaction of its own: an error costs no other subject.
-fn read_alone<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
-    let read = |db: &mut Db| (Finish::RollBack, store::read_alone(db, id, &Policy::default()));
+fn read_in_transaction<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
+    let read = |db: &mut Db| (Finish::RollBack, read_alone(db, id, &Policy::default()));
     let (facts, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
     Ok(facts)
 }
