@@ -51,8 +51,7 @@ impl KindCounts {
         let is_lost =
             |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
         if ["guard", "held_back"].iter().any(is_lost) {
-            let unknown = Guarded { stranded: 0, at_least: true, in_progress: 0 };
-            read.guard.get_or_insert(unknown);
+            read.guard.get_or_insert(Guarded { stranded: 0, at_least: true, in_progress: 0 });
         }
         read
     }
