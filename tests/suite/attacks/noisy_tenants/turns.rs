@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use sweep::conclusion::Conclusion;
+use sweep::rules::Id;
 
 use crate::support::program::sweep_at;
 use crate::support::world::{On, World, on_each_host};
@@ -27,18 +28,25 @@ on_each_host! {
 /// More than a page of a scan.
 const MANY: usize = 50_010;
 
+/// So many old issues of the tenant evil wait.
+fn many_wait(world: &mut World, agent: &Id) {
+    world.run(&format!(
+        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
+             select 'E-' || n, 'x', 'in_progress', '{agent}', 'evil', now() - interval '9 days', 'ada'
+             from generate_series(1, {MANY}) n; analyze"
+    ));
+}
+
 #[test]
 fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_at_once() {
     let mut world = World::new(On::Postgres);
     let other = world.tenant("acme");
     let young = world.orphans_of(&other, 0..1);
+    many_wait(&mut world, &other.agent);
     world.run(&format!(
-        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
-             select 'E-' || n, 'x', 'in_progress', '{}', 'evil', now() - interval '9 days', 'ada'
-             from generate_series(1, {MANY}) n;
-         insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at)
-             values ('E-0', 'x', 'in_progress', '{}', 'evil', now() - interval '8 days'); analyze",
-        other.agent, other.agent
+        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at)
+             values ('E-0', 'x', 'in_progress', '{}', 'evil', now() - interval '8 days')",
+        other.agent
     ));
     // Where one alone may be continued, the older one would be if it came first. The order in which they are reported
     // says less: what is continued is reported when it is done.
@@ -96,12 +104,7 @@ fn a_tenant_that_the_guard_has_no_time_to_look_at_is_held_back_and_leaves_the_ot
     let mut world = World::new(On::Postgres);
     let other = world.tenant("acme");
     let young = world.orphans_of(&other, 0..1);
-    world.run(&format!(
-        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
-             select 'E-' || n, 'x', 'in_progress', '{}', 'evil', now() - interval '9 days', 'ada'
-             from generate_series(1, {MANY}) n; analyze",
-        other.agent
-    ));
+    many_wait(&mut world, &other.agent);
     let began = Instant::now();
     sweep_at(&world.url, ["--only", "issues", "--dry-run", "--no-guard", "--quiet"]).run().done();
     let deadline = format!("{}ms", began.elapsed().as_millis());
