@@ -74,6 +74,11 @@ pub struct OpenRecovery {
 }
 
 impl History {
+    /// Has another episode begun since this recovery?
+    pub(super) fn is_newer_than(&self, open: &OpenRecovery) -> bool {
+        open.since < self.episode_began_at
+    }
+
     /// Nothing was done about the subject yet; it showed progress when it was last alive, and not since.
     pub fn never_tried(idle_since: DateTime<Utc>, observed_at: DateTime<Utc>) -> History {
         History {

@@ -58,7 +58,7 @@ impl Reason {
             | Reason::NoAgentAssigned
             | Reason::AssignedToUser
             | Reason::DeclaredWait(_) => true,
-            Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
+            Reason::LiveRun | Reason::Recent => history.is_newer_than(open),
             Reason::PendingWake
             | Reason::HostPlans(_)
             | Reason::PendingCommand

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::clause::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::display::{HumanDuration, Quote, humanize, linked};
 use super::issue::tried;
-use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, OpenRecovery, Policy, Reason};
+use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +97,8 @@ impl StepFacts {
     /// Is the plan stalled, and may what is open of this step be settled, or a person have given the step up? If not,
     /// nobody asks about the other steps of the plan, of which there may be many.
     pub fn may_recover_its_plan(&self) -> bool {
-        let is_over = |open: &OpenRecovery| open.since < self.history.episode_began_at;
-        let may_recover = !is_in_progress(&self.step.status) || self.history.open.as_ref().is_some_and(is_over);
+        let is_over = self.history.open.as_ref().is_some_and(|open| self.history.is_newer_than(open));
+        let may_recover = !is_in_progress(&self.step.status) || is_over;
         self.plan_status == "stalled" && may_recover
     }
 
@@ -159,7 +159,6 @@ impl PlanStatus {
             (true, false) => "executing",
             (false, _) => stored,
         };
-        let first = |status: &str| steps.iter().find(|step| step.status == status);
         let stuck_since =
             steps.iter().filter(|step| stalled && step.is_stalled(now, threshold)).map(|step| step.since).min();
         PlanStatus {
@@ -167,12 +166,16 @@ impl PlanStatus {
             derived: derived.to_owned(),
             stalled,
             progress_percent: progress_percent(steps),
-            current_step: first("in_progress")
-                .or_else(|| first("pending"))
-                .map(|step| (step.position, step.title.clone())),
+            current_step: current(steps).map(|at| (steps[at].position, steps[at].title.clone())),
             stuck_seconds: stuck_since.map(|since| (now - since).num_seconds()),
         }
     }
+}
+
+/// Where among the steps their plan is: at the first in progress, else at the first that is pending.
+pub fn current(steps: &[Step]) -> Option<usize> {
+    let first = |status: &str| steps.iter().position(|step| step.status == status);
+    first("in_progress").or_else(|| first("pending"))
 }
 
 fn progress_percent(steps: &[Step]) -> u8 {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
-use crate::rules::step::{PlanStatus, Step};
+use crate::rules::step::{PlanStatus, Step, current};
 use crate::store::Db;
 use crate::store::schema::{plans, step_facts, step_work_state};
 use crate::store::steps::stalled_after;
@@ -98,20 +98,22 @@ fn summary(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> Qu
     let columns = (plans::id, plans::tenant, title, plans::status);
     let row: Option<PlanRow> = plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()?;
     let Some(row) = row else { return Ok(None) };
-    let mut status = PlanStatus::of(&row.status.0, &steps(db, id, now)?, now, threshold);
-    if let Some((position, title)) = &mut status.current_step {
-        *title = title_of_current(db, id, *position)?;
+    let mut steps = steps(db, id, now)?;
+    if let Some(at) = current(&steps) {
+        let its_title = step_facts::table.filter(step_facts::subject_id.eq(&steps[at].id)).select(step_facts::title);
+        steps[at].title = its_title.first::<LossyText>(db)?.into();
     }
+    let status = PlanStatus::of(&row.status.0, &steps, now, threshold);
     Ok(Some(PlanSummary { id: row.id, tenant: row.tenant.0, title: row.title.0, status }))
 }
 
-/// All steps of a plan, without ids and titles.
+/// All steps of a plan, without their titles.
 fn steps(db: &mut Db, plan: &Id, now: DateTime<Utc>) -> QueryResult<Vec<Step>> {
     use step_facts::*;
-    let columns = (position, status, idle_since, stalled_after_seconds);
+    let columns = (subject_id, position, status, idle_since, stalled_after_seconds);
     let rows = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns);
-    let step = |(at, stored, since, seconds): (i32, LossyText, RawInstant, Option<i32>)| Step {
-        id: Id(String::new()),
+    let step = |(id, at, stored, since, seconds): (Id, i32, LossyText, RawInstant, Option<i32>)| Step {
+        id,
         position: at,
         title: String::new(),
         status: stored.0,
@@ -120,15 +122,6 @@ fn steps(db: &mut Db, plan: &Id, now: DateTime<Utc>) -> QueryResult<Vec<Step>> {
         stalled_after: stalled_after(seconds),
     };
     Ok(rows.load(db)?.into_iter().map(step).collect())
-}
-
-/// The title of the step at which the plan is: one in progress comes before one that is pending.
-fn title_of_current(db: &mut Db, plan: &Id, at: i32) -> QueryResult<String> {
-    use step_facts::*;
-    let current = step_facts::table.filter(plan_id.eq(plan)).filter(position.eq(at));
-    let current = current.filter(status.eq_any(["in_progress", "pending"])).order((status, subject_id));
-    let found: Option<LossyText> = current.select(title).first(db).optional()?;
-    Ok(found.map(String::from).unwrap_or_default())
 }
 
 #[derive(Queryable)]
