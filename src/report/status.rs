@@ -10,7 +10,7 @@ use owo_colors::OwoColorize;
 use super::grid::{CELL_MAX, Row, with_header};
 use super::summary::emptiness;
 use crate::rules::display::{counted, format_utc, humanize};
-use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
+use crate::store::status::{PlanReport, PlanSummary, STEPS_LISTED_MAX, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
 use format::{coloured, duration};
 pub use sections::kinds;
@@ -89,8 +89,15 @@ pub fn plan(report: &PlanReport) -> String {
     let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
     let steps = with_header(header, rows, &[0, 3, 4]);
     let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
+    let rest = match &status.current_step {
+        _ if report.steps.len() < STEPS_LISTED_MAX => String::new(),
+        Some((at, title)) => {
+            format!("First {STEPS_LISTED_MAX} steps; the current one is #{at} {}\n", cut(&redact(title), CELL_MAX))
+        }
+        None => format!("First {STEPS_LISTED_MAX} steps\n"),
+    };
     let (id, title, progress) = (redact(&id.0), cut(&redact(title), CELL_MAX), status.progress_percent);
-    format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
+    format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}{rest}", title.bold())
 }
 
 /// The limit is its own, else its plan's, else everybody's.

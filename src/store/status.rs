@@ -31,7 +31,7 @@ pub(super) use limits::Limits;
 pub use limits::ROWS_MAX;
 use limits::SCHEMA;
 pub(super) use limits::lost_row;
-pub use plan::{PlanReport, PlanSummary, StepReport};
+pub use plan::{PlanReport, PlanSummary, STEPS_LISTED_MAX, StepReport};
 pub use swept::{Effect, Exemptions, Quarantined, SweepSummary};
 pub(super) use swept::{false_rescues, latest};
 pub(super) use undelivered::failing_from;

@@ -17,7 +17,7 @@ use crate::store::steps::stalled_after;
 use crate::store::types::{IsOneOf, LossyText, RawInstant};
 
 /// Steps of a plan that are listed, the first ones: a tenant may write any number.
-const LISTED_MAX: i64 = 1000;
+pub const STEPS_LISTED_MAX: usize = 1000;
 
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -138,7 +138,7 @@ fn listed(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
     use step_facts::*;
     let columns = (subject_id, position, title, status, idle_since, stalled_after_seconds);
     let its_steps = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id));
-    its_steps.limit(LISTED_MAX).select(columns).load(db)
+    its_steps.limit(STEPS_LISTED_MAX as i64).select(columns).load(db)
 }
 
 impl StepRow {

@@ -119,6 +119,8 @@ fn a_plan_of_many_steps_costs_the_status_of_the_others_nothing() {
         assert_eq!(all.json()["plans"][0]["id"], plan.0, "{all}");
         let one = small(&world.url, ["status", "--plan", &plan.0, "--output", "json"]).run().done();
         assert_eq!(one.json()["steps"].as_array().map(Vec::len), Some(1000), "{}", one.err);
+        let read = small(&world.url, ["status", "--plan", &plan.0]).run().done();
+        assert!(read.out.ends_with("First 1000 steps; the current one is #1 Pack\n"), "{}", read.out);
     }
 }
 
