@@ -51,7 +51,7 @@ impl KindCounts {
         let is_lost =
             |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
         if ["guard", "held_back"].iter().any(is_lost) {
-            read.guard.get_or_insert(Guarded { stranded: 0, at_least: true, in_progress: 0 });
+            read.guard.get_or_insert(Guarded { at_least: true, ..Guarded::default() });
         }
         read
     }
@@ -121,12 +121,14 @@ impl Tally {
 }
 
 /// The guard's two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Guarded {
     /// Would be continued or escalated.
     pub stranded: u64,
     /// Counting ended before all were seen: there may be more.
     pub at_least: bool,
+    /// There was too little time to decide: it is held back to be safe.
+    pub undecided: bool,
     pub in_progress: u64,
 }
 
@@ -145,24 +147,16 @@ pub struct HeldBack {
     pub portion: Portion,
 }
 
-/// So many are counted to the end, so that the number that is reported is the whole one.
-pub const COUNTED_MAX: u64 = 1000;
-
 impl Guarded {
-    /// Did the time end before so many were counted? Then the next sweep counts anew.
-    pub fn is_cut_short(&self) -> bool {
-        self.at_least && self.stranded <= COUNTED_MAX
-    }
-
     /// One plain sentence with both numbers.
     pub fn sentence(&self, kind: Kind) -> String {
         format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
     }
 
     fn finding(&self, them: &str) -> String {
-        let Guarded { stranded, at_least, in_progress } = self;
+        let Guarded { stranded, at_least, undecided, in_progress } = self;
         let at_least = if *at_least { "at least " } else { "" };
-        let so = match self.is_cut_short() {
+        let so = match undecided {
             true => "and there was no time to look at the rest",
             false => "more likely a false picture than the truth",
         };
@@ -174,6 +168,7 @@ impl Guarded {
         Guarded {
             stranded: self.stranded + other.stranded,
             at_least: self.at_least || other.at_least,
+            undecided: self.undecided || other.undecided,
             in_progress: self.in_progress + other.in_progress,
         }
     }

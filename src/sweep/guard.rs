@@ -7,6 +7,8 @@
 //! Counting costs next to nothing as long as there are few candidates. Only when there are suspiciously many is each of
 //! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
 
+mod held;
+mod judged;
 mod memory;
 
 use anyhow::Result;
@@ -18,34 +20,20 @@ use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
 use super::workers::Workers;
-use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
-use crate::store::counts::{COUNTED_MAX, Guarded, HeldBack};
-use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::{Access, DbConnection, Subject, guarded};
+use crate::store::counts::Guarded;
+use crate::store::{Access, Subject, guarded};
 use crate::text::redact;
+pub use held::{Held, announce};
+use judged::{Counted, Judged, Verdict};
 pub use memory::Memory;
 use memory::{Found, HeldPart};
 
+/// So many are counted to the end, so that the number that is reported is the whole one.
+const COUNTED_MAX: u64 = 1000;
+
 /// More tenants are not judged one by one: a picture in which so many are implausible is false as a whole.
 const TENANTS_MAX: usize = 50;
-
-/// What is held back of a kind.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Held {
-    #[default]
-    Nothing,
-    /// The rest is swept.
-    Parts(Vec<HeldBack>),
-    Everything(Guarded),
-}
-
-/// How much of a part would be touched.
-struct Counted {
-    guarded: Guarded,
-    /// The name of the agent that one of its subjects has.
-    agent: Option<String>,
-}
 
 /// What a judgement takes.
 pub struct Judge<'a, 'b, 'c, S: Subject> {
@@ -92,58 +80,90 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(found);
         }
         let tenants =
-            self.scan.question("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
-        let mut parts = Vec::new();
-        for tenant in tenants.iter().take(TENANTS_MAX) {
-            parts.extend(self.of_tenant(tenant)?);
+            self.scan.question("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64))?;
+        let tenants: Vec<Portion> = tenants.iter().map(|tenant| Portion::of_tenant(tenant)).collect();
+        let mut judged = Judged::default();
+        for tenant in &tenants {
+            self.of_tenant(tenant, &mut judged)?;
         }
-        let mut rest = self.judge(&Part { except: &self.without(&parts), ..whole.clone() })?;
-        // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
-        for tenant in tenants.iter().take(TENANTS_MAX) {
-            let is_held = |part: &HeldPart| part.portion.tenant == *tenant && part.portion.group.is_none();
-            if rest.as_ref().is_some_and(|rest| !rest.guarded.is_cut_short()) && !parts.iter().any(is_held) {
-                let all = Portion::of_tenant(tenant);
-                let in_progress = self.in_progress(&all.part(self.context.held))?;
-                let Counted { guarded, .. } = self.count(&all.part(self.context.held), in_progress)?;
-                parts.retain(|part| part.portion.tenant != *tenant);
-                parts.push(HeldPart { portion: all, agent: None, guarded });
-                rest = self.judge(&Part { except: &self.without(&parts), ..whole.clone() })?;
-            }
-        }
-        Ok(Found { parts, rest: rest.map(|rest| rest.guarded) })
+        let rest = self.of_rest(whole, &tenants, &mut judged)?;
+        Ok(Found { parts: judged.held, rest })
     }
 
-    /// The smallest part of a tenant's subjects that is implausible.
-    fn of_tenant(&mut self, tenant: &str) -> Result<Option<HeldPart>> {
-        let all = Portion::of_tenant(tenant);
-        if let Some(stands) = self.standing(&all)? {
-            return Ok(Some(stands));
+    /// Holds back the smallest part of a tenant's subjects that is implausible.
+    fn of_tenant(&mut self, tenant: &Portion, judged: &mut Judged) -> Result<()> {
+        if let Some(stands) = self.standing(tenant)? {
+            judged.held.push(stands);
+            return Ok(());
         }
-        let whole = all.part(self.context.held);
+        let whole = tenant.part(self.context.held);
         let in_progress = self.in_progress(&whole)?;
         let largest = self.scan.question("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
         let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
-        let agents = match largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
-            Some((group, _)) => self.of_agent(Portion { group: Some(group), ..all.clone() })?,
-            None => None,
-        };
-        let rest = self.judge(&Part { except: &self.without(agents.as_slice()), ..whole })?;
-        Ok(match (agents, rest) {
-            (agents, None) => agents,
-            (None, Some(Counted { guarded, .. })) => Some(HeldPart { portion: all, agent: None, guarded }),
-            (Some(agents), Some(rest)) => {
-                Some(HeldPart { portion: all, agent: None, guarded: agents.guarded.and(rest.guarded) })
+        if let Some((group, _)) = largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
+            judged.held.extend(self.of_agent(Portion { group: Some(group), ..tenant.clone() })?);
+        }
+        match self.judge(&tenant.part(&self.without(&judged.held)))? {
+            Verdict::Plausible(counted) => judged.plausible.extend(counted.map(|guarded| (tenant.clone(), guarded))),
+            Verdict::Implausible(Counted { guarded, .. }) => judged.hold(tenant.clone(), guarded),
+        }
+        Ok(())
+    }
+
+    /// Judges what is left as a whole. Each tenant is counted by itself, so that one that takes long is held back alone.
+    fn of_rest(&mut self, whole: &Part, tenants: &[Portion], judged: &mut Judged) -> Result<Option<Guarded>> {
+        for tenant in tenants {
+            if self.unknown(whole, judged)?.is_none() {
+                return Ok(None);
             }
-        })
+            if !judged.knows(tenant) {
+                let except = self.without(&judged.held);
+                let part = tenant.part(&except);
+                let in_progress = self.in_progress(&part)?;
+                let Counted { mut guarded, .. } = self.count(&part, in_progress)?;
+                match self.stops(&mut guarded) {
+                    true => judged.hold(tenant.clone(), guarded),
+                    false => judged.plausible.push((tenant.clone(), guarded)),
+                }
+            }
+        }
+        let Some(in_progress) = self.unknown(whole, judged)? else { return Ok(None) };
+        let Counted { guarded, .. } =
+            self.count(&Part { except: &self.except(judged), ..whole.clone() }, in_progress)?;
+        let others = Guarded { in_progress: in_progress - judged.known().in_progress, ..guarded };
+        // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
+        loop {
+            let mut rest = others.and(judged.known());
+            if !self.stops(&mut rest) {
+                return Ok(None);
+            }
+            if rest.undecided || judged.plausible.is_empty() {
+                return Ok(Some(rest));
+            }
+            let (tenant, guarded) = judged.plausible.remove(0);
+            judged.hold(tenant, guarded);
+        }
+    }
+
+    /// How many are in progress of what is not held back, if it may be implausible, as far as candidates that nobody
+    /// counted tell.
+    fn unknown(&mut self, whole: &Part, judged: &Judged) -> Result<Option<u64>> {
+        let (except, known) = (self.except(judged), judged.known());
+        let others = Part { except: &except, ..whole.clone() };
+        let in_progress = known.in_progress + self.in_progress(&others)?;
+        let stranded_max = known.stranded + self.candidates(&others)?;
+        Ok(self.memory.guard.stops(stranded_max, in_progress).then_some(in_progress))
     }
 
     fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
         if let Some(stands) = self.standing(&portion)? {
             return Ok(Some(stands));
         }
-        let counted = self.judge(&portion.part(self.context.held))?;
-        Ok(counted.map(|Counted { guarded, agent }| HeldPart { portion, agent, guarded }))
+        Ok(match self.judge(&portion.part(self.context.held))? {
+            Verdict::Plausible(_) => None,
+            Verdict::Implausible(Counted { guarded, agent }) => Some(HeldPart { portion, agent, guarded }),
+        })
     }
 
     /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides
@@ -193,6 +213,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         self.context.held.iter().chain(parts.iter().map(|part| &part.portion)).cloned().collect()
     }
 
+    /// What is held back, and the tenants that were counted.
+    fn except(&self, judged: &Judged) -> Vec<Portion> {
+        let counted = judged.plausible.iter().map(|(tenant, _)| tenant.clone());
+        self.without(&judged.held).into_iter().chain(counted).collect()
+    }
+
     fn candidates(&mut self, part: &Part) -> Result<u64> {
         self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
     }
@@ -202,19 +228,28 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     /// Would implausibly much of this part be continued or escalated?
-    fn judge(&mut self, part: &Part) -> Result<Option<Counted>> {
+    fn judge(&mut self, part: &Part) -> Result<Verdict> {
         let candidates = self.candidates(part)?;
         if candidates <= self.memory.guard.min.into() {
-            return Ok(None);
+            return Ok(Verdict::Plausible(None));
         }
         let in_progress = self.in_progress(part)?;
         if !self.memory.guard.stops(candidates, in_progress) {
-            return Ok(None);
+            return Ok(Verdict::Plausible(None));
         }
-        let counted = self.count(part, in_progress)?;
-        // Cut short by the sweep's own deadline or a signal, it says nothing; but then nothing more is begun either.
-        let is_undecided = counted.guarded.is_cut_short() && !self.limits.are_over();
-        Ok((is_undecided || self.memory.guard.stops(counted.guarded.stranded, in_progress)).then_some(counted))
+        let mut counted = self.count(part, in_progress)?;
+        Ok(match self.stops(&mut counted.guarded) {
+            true => Verdict::Implausible(counted),
+            false => Verdict::Plausible(Some(counted.guarded)),
+        })
+    }
+
+    /// Are these numbers implausible, or was there no time to tell? Cut short by the sweep's own deadline or a signal,
+    /// they say nothing; but then nothing more is begun either.
+    fn stops(&self, counted: &mut Guarded) -> bool {
+        let stops = self.memory.guard.stops(counted.stranded, counted.in_progress);
+        counted.undecided = counted.at_least && !stops && !self.limits.are_over();
+        stops || counted.undecided
     }
 
     /// Decides each of them, as in a dry run, in half of the time that is left.
@@ -240,33 +275,6 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             agent = agent.take().or(examined.agent_name);
         })?;
         let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
-        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
-    }
-}
-
-/// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the
-/// sweep to fail.
-pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, context: &ExamineContext) {
-    let said: Vec<(String, Guarded, String)> = match held {
-        Held::Nothing => Vec::new(),
-        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
-        Held::Parts(parts) => {
-            parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.sentence(kind))).collect()
-        }
-    };
-    for (part, guarded, reason) in said {
-        logs::guard(kind, &guarded, &reason);
-        if context.access == Access::ReadOnly {
-            continue;
-        }
-        let details = Details { reason, ..Details::default() };
-        let (event, sweep_id) = (Event::GuardStopped, context.sweep_id);
-        let notice = Notice { event, kind: kind.name(), subject_id: None, sweep_id, details };
-        let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
-            outbox::queue_guard(db, context.subscriptions, &notice, &part)
-        });
-        if let Err(abort) = queued {
-            logs::unqueued(kind, abort);
-        }
+        Ok(Counted { guarded: Guarded { stranded, at_least, undecided: false, in_progress }, agent })
     }
 }

@@ -113,8 +113,8 @@ impl Memory {
     /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. What there was no
     /// time to decide is not remembered. Returns when it was decided, if any of it was taken over.
     pub fn note(&mut self, kind: Kind, found: &Found) -> Option<DateTime<Utc>> {
-        let decided = found.parts.iter().filter(|part| !part.guarded.is_cut_short()).cloned().collect();
-        let rest = found.rest.filter(|rest| !rest.is_cut_short());
+        let decided = found.parts.iter().filter(|part| !part.guarded.undecided).cloned().collect();
+        let rest = found.rest.filter(|rest| !rest.undecided);
         self.kinds.insert(kind, Found { parts: decided, rest });
         let taken_over = self.taken_over.take();
         self.oldest = self.oldest.into_iter().chain(taken_over).min();

@@ -36,7 +36,7 @@ on_each_host! {
 
         let held = json!([{
             "tenant": hostile.name, "agent_id": null, "agent": null, "stranded": 30, "at_least": false,
-            "in_progress": 30
+            "undecided": false, "in_progress": 30
         }]);
         assert_eq!(swept.held(), (&Value::Null, &held));
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 5, 30));
@@ -108,7 +108,8 @@ on_each_host! {
 
         let swept = world.sweep_guarded();
 
-        assert_eq!(swept.held(), (&json!({"stranded": 60, "at_least": false, "in_progress": 60}), &json!([])));
+        let all = json!({"stranded": 60, "at_least": false, "undecided": false, "in_progress": 60});
+        assert_eq!(swept.held(), (&all, &json!([])));
         assert_eq!((swept.exit, swept.issues("deferred"), world.written()), (Conclusion::Guarded, 60, 0));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use sweep::conclusion::Conclusion;
 use sweep::rules::Id;
 
-use crate::support::program::sweep_at;
+use crate::support::program::{Ran, sweep_at};
 use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
@@ -98,22 +98,64 @@ fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
     }
 }
 
-/// The sweep has as much time as it takes to look at all that waits, and the guard half of that.
+/// A dry run of the issues takes so many milliseconds without the guard.
+fn looks_for(world: &World) -> u128 {
+    let began = Instant::now();
+    sweep_at(&world.url, ["--only", "issues", "--dry-run", "--no-guard", "--quiet"]).run().done();
+    began.elapsed().as_millis()
+}
+
+/// A sweep of the issues with the guard, which has half of so many milliseconds for the first tenant.
+fn guarded(world: &World, milliseconds: u128) -> Ran {
+    let deadline = format!("{milliseconds}ms");
+    let sweep = sweep_at(&world.url, ["--only", "issues", "--deadline", &deadline, "--output", "json"]);
+    sweep.env("SWEEP_GUARD_SHARE", "0.5").run()
+}
+
 #[test]
 fn a_tenant_that_the_guard_has_no_time_to_look_at_is_held_back_and_leaves_the_others_theirs() {
     let mut world = World::new(On::Postgres);
     let other = world.tenant("acme");
     let young = world.orphans_of(&other, 0..1);
     many_wait(&mut world, &other.agent);
-    let began = Instant::now();
-    sweep_at(&world.url, ["--only", "issues", "--dry-run", "--no-guard", "--quiet"]).run().done();
-    let deadline = format!("{}ms", began.elapsed().as_millis());
-    let sweep = sweep_at(&world.url, ["--only", "issues", "--deadline", &deadline, "--output", "json"]);
-    let ran = sweep.env("SWEEP_GUARD_SHARE", "0.5").run();
+    let ran = guarded(&world, looks_for(&world));
     assert_eq!(world.wakes_for(&young[0]), 1, "{ran}");
-    let held = &ran.json()["kinds"]["issues"]["held_back"];
-    assert_eq!((&held[0]["tenant"], &held[0]["at_least"]), (&"evil".into(), &true.into()), "{ran}");
+    let held = &ran.json()["kinds"]["issues"]["held_back"][0];
+    assert_eq!((&held["tenant"], &held["undecided"]), (&"evil".into(), &true.into()), "{ran}");
     assert!(ran.err.contains("look stranded, and there was no time to look at the rest"), "{ran}");
+}
+
+/// The guard sees thousands of them, and not half.
+#[test]
+fn a_tenant_of_which_all_is_stranded_is_held_back_however_little_time_there_is() {
+    let mut world = World::new(On::Postgres);
+    let other = world.tenant("acme");
+    let young = world.orphans_of(&other, 0..1);
+    many_wait(&mut world, &other.agent);
+    world.run("update issues set waiting_for = null; analyze");
+    let ran = guarded(&world, looks_for(&world) / 2);
+    assert_eq!(world.wakes_for(&young[0]), 1, "{ran}");
+    let issues = &ran.json()["kinds"]["issues"];
+    assert_eq!((&issues["held_back"][0]["tenant"], &issues["continued"]), (&"evil".into(), &1.into()), "{ran}");
+}
+
+/// By a count, and where the number of those that may be stranded is exactly half.
+#[test]
+fn a_large_tenant_that_is_plausible_takes_no_time_of_the_judgement_of_the_others() {
+    for are_healthy in [0, MANY] {
+        let mut world = World::new(On::Postgres);
+        let other = world.tenant("acme");
+        let young = world.orphans_of(&other, 0..9);
+        many_wait(&mut world, &other.agent);
+        world.run(&format!(
+            "insert into issues (identifier, title, status, assignee_agent_id, tenant)
+                 select 'H-' || n, 'x', 'in_progress', '{}', 'evil' from generate_series(1, {are_healthy}) n; analyze",
+            other.agent
+        ));
+        let ran = guarded(&world, 3 * looks_for(&world));
+        assert_eq!(world.wakes_for(&young[0]), 1, "{ran}");
+        assert_eq!(ran.json()["kinds"]["issues"]["guard"], serde_json::Value::Null, "{ran}");
+    }
 }
 
 /// What one kind has to do does not take the time of the others.
