@@ -258,7 +258,7 @@ impl Sweep<'_> {
         }
         let held = match memory {
             Some(memory) if looks_at_kinds => {
-                Judge { memory, scan: &mut scan, workers, context: &context, limits }.held()?
+                Judge { memory, scan: &mut scan, workers, context: &context, limits, until: limits.deadline }.held()?
             }
             Some(_) | None => Held::Nothing,
         };

@@ -11,11 +11,13 @@ mod held;
 mod judged;
 mod memory;
 
+use std::time::Instant;
+
 use anyhow::Result;
 use tracing::debug;
 
 use super::context::ExamineContext;
-use super::limits::{Limits, WakeBudget};
+use super::limits::{Limits, WakeBudget, share_of};
 use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
@@ -25,7 +27,7 @@ use crate::store::counts::Guarded;
 use crate::store::{Access, Subject, guarded};
 use crate::text::redact;
 pub use held::{Held, announce};
-use judged::{Counted, Judged, Verdict};
+use judged::{Estimate, Judged};
 pub use memory::Memory;
 use memory::{Found, HeldPart};
 
@@ -42,11 +44,14 @@ pub struct Judge<'a, 'b, 'c, S: Subject> {
     pub workers: &'a mut Workers,
     pub context: &'a ExamineContext<'c>,
     pub limits: &'a Limits,
+    /// Nothing is counted after it.
+    pub until: Instant,
 }
 
 impl<S: Subject> Judge<'_, '_, '_, S> {
-    /// What must be held back of this kind?
+    /// What must be held back of this kind? Half of the time that is left is the sweep's.
     pub fn held(&mut self) -> Result<Held> {
+        self.until = share_of(self.limits.deadline, 2);
         let held = self.of_kind();
         self.scan.end_questions();
         held
@@ -58,10 +63,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         if let Some(decided_at) = self.memory.note(S::KIND, &found) {
             logs::taken_over(S::KIND, decided_at);
         }
+        let except = self.without(portions(&found.parts));
         let of_parts = found.parts.iter().map(|part| part.guarded).reduce(Guarded::and);
         Ok(match (found.rest, of_parts) {
             (None, None) => Held::Nothing,
-            (None, Some(guarded)) if self.in_progress(&Part { except: &self.without(&found.parts), ..whole })? == 0 => {
+            (None, Some(guarded)) if self.in_progress(&Part { except: &except, ..whole })? == 0 => {
                 Held::Everything(guarded)
             }
             (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::into_held_back).collect()),
@@ -82,88 +88,94 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let tenants =
             self.scan.question("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64))?;
         let tenants: Vec<Portion> = tenants.iter().map(|tenant| Portion::of_tenant(tenant)).collect();
-        let mut judged = Judged::default();
-        for tenant in &tenants {
-            self.of_tenant(tenant, &mut judged)?;
+        let of_others = self.without(&tenants);
+        let of_others = Part { except: &of_others, ..whole.clone() };
+        let mut judged = Judged { others: self.estimate(&of_others)?, ..Judged::default() };
+        for tenant in tenants.into_iter().rev() {
+            match self.standing(&tenant)? {
+                Some(stands) => judged.held.push(stands),
+                None => {
+                    let estimate = self.estimate(&tenant.part(self.context.held))?;
+                    judged.tenants.push((tenant, estimate));
+                }
+            }
         }
-        let rest = self.of_rest(whole, &tenants, &mut judged)?;
+        // Those with the fewest first: a tenant that takes long takes no time of the others.
+        if !judged.others.is_counted && self.stops(&mut judged.rest()) {
+            self.count_others(&of_others, &mut judged)?;
+        }
+        for (tenant, estimate) in std::mem::take(&mut judged.tenants) {
+            self.of_tenant(tenant, estimate, &mut judged)?;
+        }
+        let rest = self.of_rest(&of_others, &mut judged)?;
         Ok(Found { parts: judged.held, rest })
     }
 
     /// Holds back the smallest part of a tenant's subjects that is implausible.
-    fn of_tenant(&mut self, tenant: &Portion, judged: &mut Judged) -> Result<()> {
-        if let Some(stands) = self.standing(tenant)? {
-            judged.held.push(stands);
-            return Ok(());
-        }
+    fn of_tenant(&mut self, tenant: Portion, mut estimate: Estimate, judged: &mut Judged) -> Result<()> {
         let whole = tenant.part(self.context.held);
-        let in_progress = self.in_progress(&whole)?;
+        let in_progress = estimate.guarded.in_progress;
         let largest = self.scan.question("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
         let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
-        if let Some((group, _)) = largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
-            judged.held.extend(self.of_agent(Portion { group: Some(group), ..tenant.clone() })?);
+        if let Some((group, _)) = largest.filter(|(_, subjects)| has_most(*subjects as u64))
+            && let Some(agent) = self.of_agent(Portion { group: Some(group), ..tenant.clone() })?
+        {
+            judged.held.push(agent);
+            estimate = self.estimate(&tenant.part(&self.without(judged.held_of(&tenant))))?;
         }
-        match self.judge(&tenant.part(&self.without(&judged.held)))? {
-            Verdict::Plausible(counted) => judged.plausible.extend(counted.map(|guarded| (tenant.clone(), guarded))),
-            Verdict::Implausible(Counted { guarded, .. }) => judged.hold(tenant.clone(), guarded),
+        self.judge(&tenant.part(&self.without(judged.held_of(&tenant))), &mut estimate)?;
+        match self.stops(&mut estimate.guarded) {
+            true => judged.hold(tenant, estimate.guarded),
+            false => judged.tenants.push((tenant, estimate)),
         }
         Ok(())
     }
 
-    /// Judges what is left as a whole. Each tenant is counted by itself, so that one that takes long is held back alone.
-    fn of_rest(&mut self, whole: &Part, tenants: &[Portion], judged: &mut Judged) -> Result<Option<Guarded>> {
-        for tenant in tenants {
-            if self.unknown(whole, judged)?.is_none() {
-                return Ok(None);
-            }
-            if !judged.knows(tenant) {
-                let except = self.without(&judged.held);
-                let part = tenant.part(&except);
-                let in_progress = self.in_progress(&part)?;
-                let Counted { mut guarded, .. } = self.count(&part, in_progress)?;
-                match self.stops(&mut guarded) {
-                    true => judged.hold(tenant.clone(), guarded),
-                    false => judged.plausible.push((tenant.clone(), guarded)),
-                }
-            }
-        }
-        let Some(in_progress) = self.unknown(whole, judged)? else { return Ok(None) };
-        let Counted { guarded, .. } =
-            self.count(&Part { except: &self.except(judged), ..whole.clone() }, in_progress)?;
-        let others = Guarded { in_progress: in_progress - judged.known().in_progress, ..guarded };
-        // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
+    /// Judges what is left as a whole. Each tenant is counted by itself: one that takes long is held back alone.
+    fn of_rest(&mut self, of_others: &Part, judged: &mut Judged) -> Result<Option<Guarded>> {
         loop {
-            let mut rest = others.and(judged.known());
+            let mut rest = judged.rest();
             if !self.stops(&mut rest) {
                 return Ok(None);
             }
-            if rest.undecided || judged.plausible.is_empty() {
-                return Ok(Some(rest));
+            if !judged.others.is_counted {
+                self.count_others(of_others, judged)?;
+            } else if let Some(at) = judged.tenants.iter().position(|(_, estimate)| !estimate.is_counted) {
+                let (tenant, estimate) = judged.tenants.remove(at);
+                let except = self.without(judged.held_of(&tenant));
+                let mut counted = self.count(&tenant.part(&except), estimate.guarded.in_progress)?;
+                match self.stops(&mut counted.guarded) {
+                    true => judged.hold(tenant, counted.guarded),
+                    false => judged.tenants.insert(at, (tenant, counted)),
+                }
+            } else {
+                // One that is just plausible must not tip the balance for all others: those with the most go first.
+                match judged.tenants.pop().filter(|_| !rest.undecided) {
+                    Some((tenant, estimate)) => judged.hold(tenant, estimate.guarded),
+                    None => return Ok(Some(rest)),
+                }
             }
-            let (tenant, guarded) = judged.plausible.remove(0);
-            judged.hold(tenant, guarded);
         }
     }
 
-    /// How many are in progress of what is not held back, if it may be implausible, as far as candidates that nobody
-    /// counted tell.
-    fn unknown(&mut self, whole: &Part, judged: &Judged) -> Result<Option<u64>> {
-        let (except, known) = (self.except(judged), judged.known());
-        let others = Part { except: &except, ..whole.clone() };
-        let in_progress = known.in_progress + self.in_progress(&others)?;
-        let stranded_max = known.stranded + self.candidates(&others)?;
-        Ok(self.memory.guard.stops(stranded_max, in_progress).then_some(in_progress))
+    fn count_others(&mut self, of_others: &Part, judged: &mut Judged) -> Result<()> {
+        let in_progress = judged.others.guarded.in_progress;
+        judged.others = self.count(of_others, judged.rest().in_progress)?;
+        judged.others.guarded.in_progress = in_progress;
+        Ok(())
     }
 
     fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
         if let Some(stands) = self.standing(&portion)? {
             return Ok(Some(stands));
         }
-        Ok(match self.judge(&portion.part(self.context.held))? {
-            Verdict::Plausible(_) => None,
-            Verdict::Implausible(Counted { guarded, agent }) => Some(HeldPart { portion, agent, guarded }),
-        })
+        let part = portion.part(self.context.held);
+        let mut estimate = self.estimate(&part)?;
+        self.judge(&part, &mut estimate)?;
+        let is_held = self.stops(&mut estimate.guarded);
+        let Estimate { guarded, agent, .. } = estimate;
+        Ok(is_held.then_some(HeldPart { portion, agent, guarded }))
     }
 
     /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides
@@ -188,7 +200,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// All of the kind, if the rest stands, and each of the parts is no better than it was.
     fn standing_rest(&mut self, whole: &Part) -> Result<Option<Found>> {
         let Some((parts, rest)) = self.memory.with_rest() else { return Ok(None) };
-        if !self.stands(&rest, &Part { except: &self.without(&parts), ..whole.clone() })? {
+        if !self.stands(&rest, &Part { except: &self.without(portions(&parts)), ..whole.clone() })? {
             return Ok(None);
         }
         for HeldPart { portion, guarded, .. } in &parts {
@@ -209,14 +221,8 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     /// What is held back anyway, and these.
-    fn without(&self, parts: &[HeldPart]) -> Vec<Portion> {
-        self.context.held.iter().chain(parts.iter().map(|part| &part.portion)).cloned().collect()
-    }
-
-    /// What is held back, and the tenants that were counted.
-    fn except(&self, judged: &Judged) -> Vec<Portion> {
-        let counted = judged.plausible.iter().map(|(tenant, _)| tenant.clone());
-        self.without(&judged.held).into_iter().chain(counted).collect()
+    fn without<'p>(&self, portions: impl IntoIterator<Item = &'p Portion>) -> Vec<Portion> {
+        self.context.held.iter().cloned().chain(portions.into_iter().cloned()).collect()
     }
 
     fn candidates(&mut self, part: &Part) -> Result<u64> {
@@ -227,33 +233,31 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
-    /// Would implausibly much of this part be continued or escalated?
-    fn judge(&mut self, part: &Part) -> Result<Verdict> {
-        let candidates = self.candidates(part)?;
-        if candidates <= self.memory.guard.min.into() {
-            return Ok(Verdict::Plausible(None));
+    /// The most that may be stranded of this part: all candidates.
+    fn estimate(&mut self, part: &Part) -> Result<Estimate> {
+        let (stranded, in_progress) = (self.candidates(part)?, self.in_progress(part)?);
+        let guarded = Guarded { stranded, in_progress, ..Guarded::default() };
+        Ok(Estimate { guarded, is_counted: stranded == 0, agent: None })
+    }
+
+    /// Counts this part if the estimate alone is implausible.
+    fn judge(&mut self, part: &Part, estimate: &mut Estimate) -> Result<()> {
+        if !estimate.is_counted && self.stops(&mut estimate.guarded) {
+            *estimate = self.count(part, estimate.guarded.in_progress)?;
         }
-        let in_progress = self.in_progress(part)?;
-        if !self.memory.guard.stops(candidates, in_progress) {
-            return Ok(Verdict::Plausible(None));
-        }
-        let mut counted = self.count(part, in_progress)?;
-        Ok(match self.stops(&mut counted.guarded) {
-            true => Verdict::Implausible(counted),
-            false => Verdict::Plausible(Some(counted.guarded)),
-        })
+        Ok(())
     }
 
     /// Are these numbers implausible, or was there no time to tell? Cut short by the sweep's own deadline or a signal,
     /// they say nothing; but then nothing more is begun either.
-    fn stops(&self, counted: &mut Guarded) -> bool {
-        let stops = self.memory.guard.stops(counted.stranded, counted.in_progress);
-        counted.undecided = counted.at_least && !stops && !self.limits.are_over();
-        stops || counted.undecided
+    fn stops(&self, guarded: &mut Guarded) -> bool {
+        let stops = self.memory.guard.stops(guarded.stranded, guarded.in_progress);
+        guarded.undecided = guarded.at_least && !stops && !self.limits.are_over();
+        stops || guarded.undecided
     }
 
-    /// Decides each of them, as in a dry run, in half of the time that is left.
-    fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
+    /// Decides each of them, as in a dry run, in half of the time that is left to the guard.
+    fn count(&mut self, part: &Part, in_progress: u64) -> Result<Estimate> {
         let counted_max = self.memory.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = ExamineContext {
             access: Access::ReadOnly,
@@ -267,7 +271,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         };
         let left = u32::try_from(counted_max).ok();
         let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
-        counting.share(self.limits.deadline, 2);
+        counting.share(self.until, 2);
         let (mut stranded, mut agent) = (0, None);
         let mut scan = self.scan.again(&look);
         let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {
@@ -275,6 +279,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             agent = agent.take().or(examined.agent_name);
         })?;
         let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
-        Ok(Counted { guarded: Guarded { stranded, at_least, undecided: false, in_progress }, agent })
+        let guarded = Guarded { stranded, at_least, undecided: false, in_progress };
+        Ok(Estimate { guarded, is_counted: true, agent })
     }
+}
+
+fn portions(parts: &[HeldPart]) -> impl Iterator<Item = &Portion> {
+    parts.iter().map(|part| &part.portion)
 }

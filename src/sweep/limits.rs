@@ -27,8 +27,7 @@ impl Limits {
     /// Nothing is begun after one of so many shares of the time until `deadline`: what one kind has much of does not
     /// take the time of the others.
     pub fn share(&mut self, deadline: Instant, shares: usize) {
-        let now = Instant::now();
-        self.deadline = now + deadline.saturating_duration_since(now) / u32::try_from(shares).unwrap_or(u32::MAX);
+        self.deadline = share_of(deadline, shares);
     }
 
     /// Must nothing more be begun, although what is in hand may still leave room?
@@ -55,6 +54,12 @@ impl Limits {
             self.left = self.left.map(|left| left - 1);
         }
     }
+}
+
+/// When one of so many shares of the time until `deadline` ends.
+pub fn share_of(deadline: Instant, shares: usize) -> Instant {
+    let now = Instant::now();
+    now + deadline.saturating_duration_since(now) / u32::try_from(shares).unwrap_or(u32::MAX)
 }
 
 /// How often each agent is woken in this sweep: recovered work must not stampede one of them.

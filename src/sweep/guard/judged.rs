@@ -4,31 +4,29 @@ use super::memory::HeldPart;
 use crate::store::candidates::Portion;
 use crate::store::counts::Guarded;
 
-/// How much of a part would be touched.
-pub struct Counted {
+/// How much of a part would be touched: at most, until it is counted.
+#[derive(Default)]
+pub struct Estimate {
     pub guarded: Guarded,
+    pub is_counted: bool,
     /// The name of the agent that one of its subjects has.
     pub agent: Option<String>,
-}
-
-/// What the numbers of a part say.
-pub enum Verdict {
-    /// By a count, or because there are so few candidates that none was needed.
-    Plausible(Option<Guarded>),
-    Implausible(Counted),
 }
 
 /// What is known of a kind so far.
 #[derive(Default)]
 pub struct Judged {
     pub held: Vec<HeldPart>,
-    /// Tenants that were counted and are plausible by themselves, without what is held back of them.
-    pub plausible: Vec<(Portion, Guarded)>,
+    /// Those with the most candidates, without what is held back of them; the largest is the last.
+    pub tenants: Vec<(Portion, Estimate)>,
+    /// All other tenants together.
+    pub others: Estimate,
 }
 
 impl Judged {
-    pub fn knows(&self, tenant: &Portion) -> bool {
-        self.held.iter().any(|part| part.portion == *tenant) || self.plausible.iter().any(|(known, _)| known == tenant)
+    /// What is held back of a tenant.
+    pub fn held_of(&self, tenant: &Portion) -> impl Iterator<Item = &Portion> {
+        self.held.iter().map(|part| &part.portion).filter(|portion| portion.tenant == tenant.tenant)
     }
 
     /// Holds back all of a tenant: this, and what is held back of it already.
@@ -40,8 +38,8 @@ impl Judged {
         self.held.push(HeldPart { portion, agent: None, guarded });
     }
 
-    /// What was counted and is not held back.
-    pub fn known(&self) -> Guarded {
-        self.plausible.iter().map(|(_, guarded)| *guarded).fold(Guarded::default(), Guarded::and)
+    /// All that is not held back.
+    pub fn rest(&self) -> Guarded {
+        self.tenants.iter().map(|(_, estimate)| estimate.guarded).fold(self.others.guarded, Guarded::and)
     }
 }
