@@ -57,7 +57,7 @@ impl OutOfBand {
         match (mark, c) {
             (Some(b'?'), 'h') => modes().all(|mode| HARMLESS_MODES.contains(mode)),
             (Some(b'?'), 'l') => modes().all(|mode| HARMLESS_MODES.contains(mode) || MODES_TO_RESET.contains(mode)),
-            (Some(b'?' | b'>' | b'<' | b'='), _) | (None, 'c' | 'l' | 'm' | 'n' | 'q' | 't') => true,
+            (Some(b'?' | b'>' | b'<' | b'='), _) | (None, 'c' | 'l' | 'n' | 'q' | 't') | (_, 'm') => true,
             // It asks for a mode.
             (Some(b'$'), 'p') => true,
             _ => false,
@@ -74,7 +74,13 @@ impl Callbacks for OutOfBand {
         self.title = String::from_utf8_lossy(title).chars().take(TITLE_MAX).collect();
     }
 
+    /// A text of another size, or a picture, moves what stands below.
     fn unhandled_osc(&mut self, _: &mut Screen, parameters: &[&[u8]]) {
+        self.is_misread |= match parameters {
+            [b"66", ..] => true,
+            [b"1337", what, ..] => what.starts_with(b"File") || what.starts_with(b"MultipartFile"),
+            _ => false,
+        };
         if let Some(signal) = of_osc(parameters) {
             if self.signals.len() == SIGNALS_MAX {
                 // What may be a question is kept for longer.

@@ -173,14 +173,15 @@ fn a_screen_with_a_sequence_that_is_not_understood_is_not_idle() {
     let wrapped = format!("\x1b[?7l{}\x1b[?7h", "x".repeat(90));
     let unknown = [
         "\x1bD", "\x1bE", "\x1bH", "\x1b[s", "\x1b[u", "\x1b[4h", "\x1b[3Z", "\x1b[?69h", "\x1b[?1048h", "\x1b[?1047l",
-        "\x1b[?2K", "\x1b[5;9r\x1b[?1049h\x1b[?1049l", "\u{85}", "\u{9b}5A", "\x1b#8",
+        "\x1b[?2K", "\x1b[5;9r\x1b[?1049h\x1b[?1049l", "\u{85}", "\u{9b}5A", "\x1b#8", "\x1b]66;s=2;Delete it?\x1b\\",
+        "\x1b]1337;File=inline=1:R0lG\x1b\\",
     ];
     for sequence in unknown.into_iter().chain([wrapped.as_str()]) {
         assert!(!is_idle(sequence), "{sequence:?}");
     }
     let harmless = [
         "\x1b[6n", "\x1b[c", "\x1b[>1u", "\x1b[<u", "\x1b[>4;2m", "\x1b(B", "\x1b[1;24r\x1b[?1049h\x1b[?1049l",
-        "\x1b[?2026$p", "\x1b[?1004h", "\x1b[?12;25h", "\x1b]11;?\x1b\\",
+        "\x1b[?2026$p", "\x1b[?1004h", "\x1b[?12;25h", "\x1b]11;?\x1b\\", "\x1b[0%m",
     ];
     for sequence in harmless.into_iter().chain(["\x1b[?7l \x1b[?7h", "\x1b[4l", "\x1b[22;0t", "\x1bP+q544e\x1b\\"]) {
         assert!(is_idle(sequence), "{sequence:?}");
