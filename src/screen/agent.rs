@@ -224,8 +224,7 @@ impl Agents {
     /// The lines that are output: without the composer, what is below it, and rows that change without any progress.
     pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
         let mut look = look.clone();
-        let composer = agent.and_then(|agent| agent.composer.as_ref());
-        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row)));
+        let found = agent.and_then(|agent| look.rows.iter().rposition(|row| agent.composer_in(row)));
         if let Some(at) = found.filter(|at| look.is_one_text(*at)) {
             let is_border = |row: &String| !row.is_empty() && !row.chars().any(char::is_alphanumeric);
             let first = (0..at).rev().take_while(|&above| is_border(&look.rows[above])).last().unwrap_or(at);

@@ -58,11 +58,11 @@ impl Text {
         for (at, row) in look.rows.iter().enumerate() {
             rows.push(text.len());
             if at == look.cursor_row {
-                plain(&mut text, &look.before_cursor);
+                text += &without_frames(&look.before_cursor);
                 text.push(CURSOR);
-                plain(&mut text, &look.behind_cursor);
+                text += &without_frames(&look.behind_cursor);
             } else {
-                plain(&mut text, row);
+                text += &without_frames(row);
             }
             if look.wrapped.get(at) != Some(&true) {
                 text.truncate(text.trim_end_matches(' ').len());
@@ -79,9 +79,9 @@ impl Text {
     }
 }
 
-/// Adds a row without vertical frames, and without our cursor mark, should the program print one.
-fn plain(text: &mut String, row: &str) {
-    text.extend(row.chars().map(|c| if "│┃║▌▎▏╎┆\u{2038}\u{a0}".contains(c) { ' ' } else { c }));
+/// A row with spaces for its vertical frames, and for our cursor mark, should the program print one.
+pub fn without_frames(row: &str) -> String {
+    row.chars().map(|c| if "│┃║▌▎▏╎┆\u{2038}\u{a0}".contains(c) { ' ' } else { c }).collect()
 }
 
 impl Rule {

@@ -247,7 +247,7 @@ fn what_is_only_talked_about_is_no_state() {
     for said in
         ["● The rate limit of the API is documented.", "● A prompt is too long if", "● esc to interrupt ends it"]
     {
-        let state = read("claude", &format!("{said}{composer}")).map(|statement| statement.activity);
+        let state = read("claude", &format!("{said}\r\n{composer}")).map(|statement| statement.activity);
         assert_eq!(state, Some(Activity::Idle), "{said}");
     }
 }

@@ -3,13 +3,18 @@
 use super::{Agent, Agents};
 use crate::rules::session::Activity;
 use crate::screen::look::Look;
-use crate::screen::rule::{Pattern, question_of};
+use crate::screen::rule::{Pattern, question_of, without_frames};
 use crate::screen::statement::{Evidence, Source, Statement};
 
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 4;
 
 impl Agent {
+    /// Whether a row is the first one of a composer.
+    pub(super) fn composer_in(&self, row: &str) -> bool {
+        self.composer.as_ref().is_some_and(|composer| composer.is_match(&without_frames(row)))
+    }
+
     /// Whether what looks like its composer could be what reads the keys: agents take them one by one, and show them
     /// themselves. A line that the terminal edits or shows is read by a child, unless the operator vouches for the
     /// program.
@@ -42,11 +47,11 @@ impl Agents {
 
     /// What may be a question around the composer: what asks above it, in one row or wrapped, or beside the cursor, and
     /// all below but rows that the agent is known to show there. A hint that begins in lower case or with a digit
-    /// suggests what to say. Of programs for which the operator vouches nothing is one.
+    /// suggests what to say. A program for which the operator vouches may show anything below but what one key answers.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
         let suggests =
             |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-        let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
+        let is_composer = |row: &String| agent.composer_in(row);
         let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
         let rows = || look.rows.iter().map(String::as_str);
         // In a small window some of them have scrolled off.
@@ -57,11 +62,15 @@ impl Agents {
         let wraps = || ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between)));
         let keys =
             near.iter().find(|row| self.takes_one_key(row)).or_else(|| near.first().filter(|_| wraps())).copied();
-        let directly = above().next().filter(|row| has_text(row) && self.asks(row));
+        let directly = above().find(|row| !is_frame(row)).filter(|row| self.asks(row));
         let beside = Some(look.behind_cursor.as_str())
             .filter(|text| self.takes_one_key(text) || self.asks(text) && !suggests(text));
-        let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !matches(&agent.below, row));
-        keys.into_iter().chain(directly).chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
+        let is_known = |row: &str| match agent.is_vouched_for() {
+            true => !self.takes_one_key(row),
+            false => matches(&agent.below, row),
+        };
+        let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !is_known(row));
+        keys.into_iter().chain(directly).chain(beside).chain(below).collect()
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
@@ -87,10 +96,11 @@ impl Agents {
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
         let agent = agent.filter(|agent| agent.reads_keys(look))?;
         let composer = agent.composer.as_ref()?;
-        let is_composer = |row: &String| composer.is_match(row);
-        let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
+        let first =
+            look.rows.iter().rposition(|row| agent.composer_in(row)).filter(|first| look.is_one_text(*first))?;
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
+        let before = without_frames(&before);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
         let is_hint = agent.hint.as_ref().is_some_and(|hint| hint.is_match(&look.behind_cursor));
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
@@ -100,6 +110,10 @@ impl Agents {
 
 fn matches(patterns: &[Pattern], text: &str) -> bool {
     patterns.iter().any(|pattern| pattern.is_match(text))
+}
+
+fn is_frame(row: &str) -> bool {
+    !row.trim().is_empty() && !has_text(row)
 }
 
 /// Whether a row has more than a frame.

@@ -144,6 +144,44 @@ fn keys_that_answer_count_above_the_frame_as_well() {
     }
 }
 
+/// Nothing but the frame stands between it and the composer. Gemini shows a row of its own there.
+#[test]
+fn what_asks_directly_above_the_frame_is_a_question() {
+    for asks in [
+        "Type yes to go on:", "Sudo password for root:", "[d] delete all", "Which files?", "Delete  Keep",
+        "enter to select · esc to cancel", "(Use Enter to select)", "Tab to switch, Enter to confirm",
+    ] {
+        for (command, activity) in
+            beside(&["● Done.", asks], &[]).into_iter().filter(|(command, _)| *command != "gemini")
+        {
+            assert_ne!(activity, Some(Activity::Idle), "{command}: {asks}");
+        }
+    }
+}
+
+/// What its rows are nobody knows, but not every row is one of them.
+#[test]
+fn a_question_around_a_prompt_is_one_whatever_the_program() {
+    let look = |rows: &[&str], at: usize| {
+        let mut emulator = Emulator::new((24, 80));
+        let column = rows[at].chars().count() + 1;
+        emulator.process(format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), at + 1).as_bytes(), Instant::now());
+        let found = Agents::get().read(Agents::get().prompt(), &emulator.look(Some(RAW), Instant::now()), |_| true);
+        found.map(|statement| statement.activity)
+    };
+    for (rows, at) in [
+        (&["Overwrite all 312 files? [y/N]", "> "][..], 1),
+        (&["1) yes  2) no", "> "], 1),
+        (&["Enter your password:", "> "], 1),
+        (&["> ", "Delete everything? (y/n)"], 0),
+    ] {
+        assert_ne!(look(rows, at), Some(Activity::Idle), "{rows:?}");
+    }
+    for rows in [["Done.", "> ", "my-model · ~/shop"], ["╭────╮", "│ > ", "╰────╯"]] {
+        assert_eq!(look(&rows, 1), Some(Activity::Idle), "negative control: {rows:?}");
+    }
+}
+
 /// The prompt of aider has no frame.
 #[test]
 fn a_question_directly_above_a_prompt_is_one() {
@@ -199,7 +237,7 @@ fn a_suggestion_beside_the_cursor_is_no_question() {
         }
         for hint in [
             "Delete all files? OK / Cancel", "Supprimer tous les fichiers ?", "删除全部文件? 是/否", "delete it (y/n)",
-            "press Enter to delete it",
+            "press Enter to delete it", "1: allow once  2: deny", "allow / deny",
         ] {
             assert_ne!(found(hint), Some(Activity::Idle), "{command}: {hint}");
         }
