@@ -27,6 +27,9 @@ const PASTE_MAX: usize = 400;
 /// How long to wait for a program to finish drawing its screen.
 const DRAWING_LASTS: Duration = Duration::from_secs(3);
 
+/// How long an idle program may take to paint a picture: after that it may be about to ask something.
+const PAINTING_LASTS: Duration = Duration::from_millis(50);
+
 const TICK: Duration = Duration::from_millis(50);
 
 const BETWEEN_PICTURES: Duration = Duration::from_millis(5);
@@ -89,8 +92,8 @@ fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: 
     is_pressed && is_read
 }
 
-/// Waits until what was typed stands in the composer. While there is none, what was not read yet is discarded at once:
-/// it must not answer what has come up.
+/// Waits until what was typed stands in the composer. While there is none, or nobody knows, what was not read yet is
+/// discarded at once: it must not answer what has come up.
 fn wait_until_shown(
     target: &mut impl TypingTarget,
     record: &SharedRecord,
@@ -101,7 +104,7 @@ fn wait_until_shown(
     loop {
         match draft(target, record, typed) {
             Draft::Message => return Ok(()),
-            Draft::NoComposer if !record.lock().edits_lines() => record.lock().discard_unread(),
+            Draft::NoComposer | Draft::Unread if !record.lock().edits_lines() => record.lock().discard_unread(),
             Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
@@ -137,6 +140,9 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
     let began = Instant::now();
     while record.lock().is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
         thread::sleep(BETWEEN_PICTURES);
+        if PAINTING_LASTS < began.elapsed() && !record.lock().edits_lines() {
+            record.lock().discard_unread();
+        }
     }
     let is_alone = record.reads_alone();
     if target.look() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
