@@ -55,6 +55,11 @@ impl Probe {
         found.filter(|words| !words.is_empty()).unwrap_or_else(|| self.command.clone())
     }
 
+    /// Whether the program that has the screen is the one that the operator started, not what that has started itself.
+    pub fn shows_what_was_started(&self) -> bool {
+        self.process.zip(self.on_screen()).is_none_or(|(started, process)| process.is_what_runs_in(started))
+    }
+
     /// The processor time of all that this program has started so far.
     pub fn children_worked_for(&self) -> Duration {
         self.on_screen().map(|process| process.children_worked_for()).unwrap_or_default()

@@ -113,6 +113,31 @@ impl Process {
         }
     }
 
+    /// Whether only shells and other programs that start one stand between the process that was started and this one.
+    pub fn is_what_runs_in(&self, started: i32) -> bool {
+        let mut process = self.clone();
+        while process.id != started {
+            match Process::find(process.parent).filter(Process::starts_another) {
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether it is a shell, a launcher or another runner, and no agent that is known.
+    fn starts_another(&self) -> bool {
+        let is_one = is_shell_name(&program(&self.words)) || is_one_of(&self.words, &LAUNCHERS) || self.is_runner();
+        is_one && !self.is_agent()
+    }
+
+    /// What it has started and waits for, if that is one process, in the foreground with it.
+    fn waits_for(&self) -> Option<Process> {
+        let is_beside = |child: &Process| child.terminal == self.terminal && child.group == child.foreground;
+        let mut children = self.children().into_iter().filter(is_beside);
+        children.next().filter(|_| self.starts_another() && children.next().is_none())
+    }
+
     fn is_runner(&self) -> bool {
         is_one_of(&self.words, &RUNNERS) || is_shell_name(&program(&self.words)) && 1 < self.words.len()
     }

@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::output::{LINES_MAX, redacted};
-use super::probe::Probe;
 use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
@@ -76,22 +75,14 @@ impl SharedRecord {
     /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer. The
     /// record is not locked while that is found out, so that further output is taken in.
     pub fn reads_alone(&self) -> bool {
-        let (agent, probe) = {
-            let record = self.lock();
-            (record.agent, record.probe.clone())
-        };
-        reads_alone(agent, &probe)
+        let probe = self.lock().probe.clone();
+        probe.reads_alone()
     }
 
     /// Locks the record; a thread that panicked while it held the lock left the record valid.
     pub fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What the operator vouches for needs no search for other readers.
-fn reads_alone(agent: Option<&Agent>, probe: &Probe) -> bool {
-    agent.is_some_and(Agent::is_vouched_for) || probe.reads_alone()
 }
 
 impl Record {
@@ -120,8 +111,9 @@ impl Record {
     /// here if that is not known.
     fn assess(&mut self, is_alone: Option<bool>, now: Instant) {
         if self.end.is_none() {
-            let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
-            self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
+            let is_vouched_for = || self.nudges == Nudges::Idle && self.probe.shows_what_was_started();
+            let prompt = || Agents::get().prompt().filter(|_| is_vouched_for());
+            self.agent = Agents::get().of_command(&self.probe.foreground()).or_else(prompt);
         }
         // A screen that is painted in part says nothing that is true.
         if self.is_painting(now) && self.end.is_none() {
@@ -175,7 +167,7 @@ impl Record {
         let (agents, agent) = (Agents::get(), self.agent);
         let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
         let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
-        let is_believed = is_anew && is_alone.unwrap_or_else(|| reads_alone(agent, &self.probe));
+        let is_believed = is_anew && is_alone.unwrap_or_else(|| self.probe.reads_alone());
         self.redrawn.take_if(|_| is_believed);
         !is_believed
     }

@@ -22,12 +22,15 @@ const STARTS_A_DAEMON: [&str; 1] = ["dbus-run-session"];
 const UNKNOWN: u64 = 0;
 
 impl Process {
-    /// Whether this process could read its keys, and no other one but parts of the same agent. What it has started
-    /// could if it has a terminal to read: a terminal of its own may be one to which this program passes keys on. Any
-    /// other process could which has such a terminal open, or this one, or that of a launcher above, unless it is in
-    /// the background, where it is stopped when it reads, or is the daemon of what has started this program, or that
-    /// itself, which waits for it.
+    /// Whether this process, or the one that it has started in its place, could read its keys, and no other one but
+    /// parts of the same agent. What it has started could if it has a terminal to read: a terminal of its own may be
+    /// one to which this program passes keys on. Any other process could which has such a terminal open, or this one,
+    /// or that of a launcher above, unless that is its own and it is in the background, where it is stopped when it
+    /// reads, or unless it is the daemon of what has started this program, or that itself, which waits for it.
     pub fn reads_alone(&self) -> bool {
+        if let Some(started) = self.waits_for() {
+            return started.reads_alone();
+        }
         let all: HashMap<i32, Process> =
             Process::all().filter(|process| !process.has_ended).map(|process| (process.id, process)).collect();
         let above = |process: &Process| successors(all.get(&process.parent), |parent| all.get(&parent.parent));
@@ -39,12 +42,11 @@ impl Process {
         let terminals: HashSet<u64> = of_launchers.chain(family.flat_map(Process::terminals_behind)).collect();
         let is_daemon =
             |process: &Process| is_below(self, process.parent) && is_one_of(&words(process.parent), &STARTS_A_DAEMON);
-        let is_beside = |process: &Process| {
-            let is_in_background = terminals.contains(&process.terminal) && process.group != process.foreground;
-            let is_above = process.id == sweep || is_below(self, process.id);
-            !is_above && !is_in_background && !is_daemon(process)
+        let is_beside = |process: &Process| process.id != sweep && !is_below(self, process.id) && !is_daemon(process);
+        let is_such = |process: &Process, it| {
+            let is_stopped = it == process.terminal && process.group != process.foreground;
+            terminals.contains(&it) && !is_stopped || it == UNKNOWN && process.works_where(self)
         };
-        let is_such = |process: &Process, it| terminals.contains(&it) || it == UNKNOWN && process.works_where(self);
         let reads = |process: &&Process| match is_below(process, self.id) {
             true => ![self.terminal, 0].contains(&process.terminal) || process.reads(|_| true).unwrap_or(true),
             false => is_beside(process) && process.reads(|it| is_such(process, it)).unwrap_or(false),
