@@ -47,6 +47,10 @@ const LIMITS: [(c_int, c_int); 4] = [
     (ffi::SQLITE_LIMIT_VDBE_OP, 11_000),
 ];
 
+/// The virtual tables that SQLite itself may have: text search, which boards use, and JSON. A search in others, such as
+/// an R-tree of any shape, may be one call that never ends.
+const MODULES: [Option<&CStr>; 4] = [Some(c"fts5"), Some(c"json_each"), Some(c"json_tree"), None];
+
 /// Steps of SQLite's machine between two looks at the clock: each may be a call that takes milliseconds.
 const STEPS: c_int = 100;
 
@@ -163,7 +167,9 @@ unsafe extern "C" fn guard_new_connection(
         let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), std::ptr::null_mut());
         let trace = ffi::sqlite3_trace_v2(db, (BEGINS | ANSWERS) as c_uint, Some(follow_statement), context);
         ffi::sqlite3_progress_handler(db, STEPS, Some(interrupts), context);
-        [trust, defend, authorize, trace, texts::replace(db)]
+        let kept = MODULES.map(|name| name.map_or(std::ptr::null(), CStr::as_ptr));
+        let modules = ffi::sqlite3_drop_modules(db, kept.as_ptr().cast_mut());
+        [trust, defend, authorize, trace, modules, texts::replace(db)]
             .into_iter()
             .find(|code| *code != ffi::SQLITE_OK)
             .unwrap_or(ffi::SQLITE_OK)

@@ -64,6 +64,20 @@ fn a_trigger_may_keep_a_full_text_index() {
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM f").get_result(&mut db), Ok(1));
 }
 
+/// Its nodes may be chained so that one call, which looks at no clock, visits them for ever.
+#[test]
+fn a_search_in_a_virtual_table_of_another_kind_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("board.db").display().to_string();
+    let tables = "CREATE VIRTUAL TABLE r USING rtree(id, a, b); CREATE VIRTUAL TABLE f USING fts4(x)";
+    SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
+    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    for (table, module) in [("r", "rtree"), ("f", "fts4")] {
+        let read = sql::<BigInt>(&format!("SELECT count(*) FROM {table}")).get_result::<i64>(&mut db);
+        assert_eq!(read.expect_err("a refusal").to_string(), format!("no such module: {module}"));
+    }
+}
+
 #[test]
 fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
     let mut db = guarded(50);
