@@ -33,12 +33,14 @@ pub struct CycleOptions {
     pub notify: Notify,
     /// Where node_exporter reads metrics.
     pub metrics_file: Option<PathBuf>,
+    /// How many databases that are not swept now have their share of the deadline all the same.
+    pub others: usize,
 }
 
 impl CycleOptions {
     /// The defaults, for a sweep.
     pub fn of(sweep: Options) -> CycleOptions {
-        CycleOptions { sweep, notify: Notify::default(), metrics_file: None }
+        CycleOptions { sweep, notify: Notify::default(), metrics_file: None, others: 0 }
     }
 
     /// The same for another database.
@@ -46,10 +48,11 @@ impl CycleOptions {
         CycleOptions { sweep: Options { database: database.clone(), ..self.sweep.clone() }, ..self.clone() }
     }
 
-    /// With the deadline that the first of so many databases has, which share the time that is left, and when it is
-    /// given up: what one does not need, the others have. All but the last one have to end, or are given up, within
-    /// their share: one that falls silent takes nothing of the others' time.
+    /// With the deadline that the first of so many databases has, which share the time that is left with the others,
+    /// and when it is given up: what one does not need, the others have. All but the last one have to end, or are given
+    /// up, within their share: one that falls silent takes nothing of the others' time.
     fn with_share(self, left: TimeDelta, databases: usize) -> (CycleOptions, Duration) {
+        let databases = databases + self.others;
         let share = left.max(TimeDelta::zero()) / i32::try_from(databases).unwrap_or(i32::MAX);
         let beyond = beyond_deadline(&self.sweep.timeouts);
         let (deadline, given_up) =
@@ -58,10 +61,10 @@ impl CycleOptions {
         (CycleOptions { sweep, ..self }, given_up.to_std().unwrap_or_default())
     }
 
-    /// For a part of the databases: it says nothing of the others.
-    pub fn partial(&self) -> CycleOptions {
+    /// For a part of the databases: it says nothing of the others, and takes nothing of their time.
+    pub fn partial(&self, others: usize) -> CycleOptions {
         let notify = Notify { ping: None, ..self.notify.clone() };
-        CycleOptions { notify, metrics_file: None, ..self.clone() }
+        CycleOptions { notify, metrics_file: None, others, ..self.clone() }
     }
 
     /// A dry run, and what somebody does by hand, say nothing of whether the schedule is alive.
@@ -128,7 +131,7 @@ fn begin(options: &CycleOptions) {
 
 /// After a signal nothing more is asked: the next cycle delivers, and writes the metrics.
 fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], cancel: &Cancel, is_unreported: bool) {
-    let CycleOptions { sweep, notify, metrics_file } = options;
+    let CycleOptions { sweep, notify, metrics_file, others: _ } = options;
     for (database, swept) in databases.iter().zip(swept) {
         // The database that failed a sweep would fail this as well.
         if swept.as_ref().is_ok_and(|summary| summary.has_pending_notifications) && !cancel.is_set() {
@@ -205,6 +208,13 @@ mod tests {
             assert!(share / 2 <= its.sweep.deadline && its.sweep.deadline < share, "{}", its.sweep.deadline);
             left -= share;
         }
+        let of_all = options.clone().with_share(deadline, databases);
+        let alone = options.partial(databases - 1).with_share(deadline, 1);
+        assert_eq!(
+            (alone.0.sweep.deadline, alone.1),
+            (of_all.0.sweep.deadline, of_all.1),
+            "swept later than the others"
+        );
         let (last, given_up) = options.with_share(left, 1);
         assert_eq!(last.sweep.deadline, share);
         assert_eq!(TimeDelta::from_std(given_up), Ok(share + beyond_deadline(&last.sweep.timeouts)));

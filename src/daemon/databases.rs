@@ -56,7 +56,8 @@ impl Daemon {
         }
         let mut meant = self.databases();
         meant.retain(|found| databases.contains(&found.url));
-        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), meant, Vec::new()));
+        let cycle = self.resolved.options.cycle.partial(self.places.len() - meant.len());
+        self.work = Some(BackgroundWork::cycles(cycle, meant, Vec::new()));
         Ok(())
     }
 

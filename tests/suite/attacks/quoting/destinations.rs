@@ -18,7 +18,7 @@ fn notifying(world: &World, receiver: &Receiver) -> CycleOptions {
     let set = [("SWEEP_SLACK_URL", &*url), ("SWEEP_WEBHOOK_URL", &url), ("SWEEP_WEBHOOK_SECRET", SECRET)];
     let notify = Environment::of(&set).notify().expect("destinations");
     let sweep = impatient(Options { subscriptions: notify.subscriptions(), ..world.options() });
-    CycleOptions { sweep, notify, metrics_file: None }
+    CycleOptions { notify, ..CycleOptions::of(sweep) }
 }
 
 /// What Slack and the webhook are sent, as it went over the wire.

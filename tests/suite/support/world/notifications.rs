@@ -34,7 +34,7 @@ impl World {
         all.extend(variables);
         let notify = Environment::of(&all).notify().unwrap_or_else(|error| panic!("{error:#}"));
         let sweep = Options { subscriptions: notify.subscriptions(), ..self.options() };
-        CycleOptions { sweep, notify, metrics_file: None }
+        CycleOptions { notify, ..CycleOptions::of(sweep) }
     }
 
     pub fn notifying_the_webhook(&self, receiver: &Receiver) -> CycleOptions {
