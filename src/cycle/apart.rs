@@ -115,7 +115,7 @@ pub fn sweep_within(
             Ok(Heard::Subject(examined)) => observer.subject(&examined),
             Ok(Heard::Ends(summary)) => observer.ends(&summary),
             Ok(Heard::Over(swept)) => {
-                attempt.end();
+                let _ = attempt.end();
                 return *swept;
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -126,8 +126,8 @@ pub fn sweep_within(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                attempt.end();
-                unreachable!("a sweep says that it is over, or panics")
+                let why = attempt.end().err().unwrap_or_default();
+                return Err(unavailable(format!("{FALLEN_SILENT}: {why}")).into());
             }
         }
     }

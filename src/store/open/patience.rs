@@ -1,7 +1,6 @@
 //! How long a database is waited for that takes what it is sent, and answers nothing: to the network all is well, and
 //! libpq would wait for ever.
 
-use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -99,9 +98,13 @@ impl Attempt {
         ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push((self.database, self.thread));
     }
 
-    /// Waits for the end of one that has ended or is about to; a panic goes on here.
-    pub fn end(self) {
-        self.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+    /// Waits for the end of one that has ended or is about to.
+    ///
+    /// # Errors
+    /// That it has panicked, to be put behind a colon: diesel does so where a server's answer is none.
+    pub fn end(self) -> Result<(), String> {
+        let ended = self.thread.join();
+        ended.map_err(|_| "asking ended by a panic, which is a bug of the server's or of sweep's".to_owned())
     }
 }
 
@@ -126,8 +129,8 @@ pub fn within<T: Send + 'static>(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                attempt.end();
-                unreachable!("what asks sends the answer, or panics")
+                attempt.end()?;
+                return Err("there was no answer".to_owned());
             }
         }
     }
@@ -178,6 +181,12 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(within(Patience::of(A_MINUTE), "a", || 7).expect("an answer"), 7);
+    }
+
+    #[test]
+    fn a_panic_is_an_answer_that_cannot_be_had() {
+        let ended = within(Patience::of(A_MINUTE), "c", || -> u8 { panic!("no result") }).expect_err("no answer");
+        assert_eq!(ended, "asking ended by a panic, which is a bug of the server's or of sweep's");
     }
 
     const A_MINUTE: Duration = Duration::from_secs(60);
