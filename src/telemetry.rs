@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 use rustix::fs::fstat;
 use tracing::field::Field;
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Level, Subscriber, error};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{Directive, LevelFilter};
 use tracing_subscriber::fmt::FmtContext;
@@ -20,6 +20,7 @@ use crate::conclusion::config;
 use crate::parse::LogFormat;
 use crate::settings::Environment;
 use crate::settings::table::LOG;
+use crate::text::redact;
 
 /// For whom logs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,8 @@ pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) 
             logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init()
         }
     };
+    // A panic is a line like all others.
+    std::panic::set_hook(Box::new(|panic| error!("{}", redact(&panic.to_string()))));
     Ok(())
 }
 
