@@ -1,7 +1,9 @@
 //! The limits by which the watcher of a session decides, for people who want an explanation of the session.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
 use super::{Lease, held_by};
@@ -9,7 +11,10 @@ use crate::rules::{Id, Policy};
 use crate::store::Db;
 use crate::store::catalog::exists;
 use crate::store::schema::{session_watchers, sessions};
-use crate::store::types::LossyText;
+use crate::store::types::{LossyText, RawInstant};
+
+/// Characters of a watcher that are read; sweep writes some hundreds.
+const WRITTEN_MAX: usize = 10_000;
 
 /// A watcher that examines its session, as the session's row holds it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,10 +37,14 @@ pub fn policy_of_watcher(db: &mut Db, id: &Id, now: DateTime<Utc>) -> QueryResul
         return Ok(None);
     }
     let row = session_watchers::table.filter(session_watchers::subject_id.eq(id));
-    let row = row.select((session_watchers::watcher, session_watchers::heard_of_at));
-    let Some((watcher, heard_of_at)) = row.first::<(LossyText, DateTime<Utc>)>(db).optional()? else { return Ok(None) };
-    // What another version wrote may not be understood.
+    let text = sql::<Text>(&format!("substr(watcher, 1, {WRITTEN_MAX})"));
+    let row = row.select((text, session_watchers::heard_of_at));
+    let Some((watcher, heard_of_at)) = row.first::<(LossyText, RawInstant)>(db).optional()? else { return Ok(None) };
+    // What another version, or somebody else, wrote may not be understood.
     let watcher = serde_json::from_str::<Watcher>(&watcher.0).ok();
-    let is_alive = |watcher: &Watcher| now - heard_of_at <= TimeDelta::seconds(watcher.left_after_seconds);
+    let is_alive = |watcher: &Watcher| {
+        let silence = heard_of_at.instant().map(|at| now - at);
+        silence.zip(TimeDelta::try_seconds(watcher.left_after_seconds)).is_some_and(|(silence, max)| silence <= max)
+    };
     Ok(watcher.filter(is_alive).map(|watcher| watcher.policy))
 }

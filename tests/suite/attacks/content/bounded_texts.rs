@@ -1,6 +1,7 @@
 //! Every text of sweep's own tables has a bound: whoever may write one could otherwise fill the memory of each sweep.
 
 use diesel::connection::SimpleConnection;
+use sweep::rules::Policy;
 
 use super::small;
 use crate::support::program::{command_at, sweep_at};
@@ -121,6 +122,23 @@ fn a_plan_of_many_steps_costs_the_status_of_the_others_nothing() {
         assert_eq!(one.json()["steps"].as_array().map(Vec::len), Some(1000), "{}", one.err);
         let read = small(&world.url, ["status", "--plan", &plan.0]).run().done();
         assert!(read.out.ends_with("First 1000 steps; the current one is #1 Pack\n"), "{}", read.out);
+    }
+}
+
+/// A watcher writes by which limits it examines its session; others may write anything there.
+#[test]
+fn what_stands_for_the_watcher_of_a_session_costs_its_explanation_nothing() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let session = world.session(None, None);
+        let policy = serde_json::to_string(&Policy::default()).expect("JSON");
+        let endless = format!(r#"{{"policy": {policy}, "left_after_seconds": 9223372036854775807}}"#);
+        let long = if on == On::Postgres { "repeat('x', 200000000)" } else { "replace(hex(zeroblob(4000)), '0', 'x')" };
+        for watcher in [format!("'{endless}'"), long.to_owned()] {
+            world.set("sessions", &session, &format!("watcher = {watcher}"));
+            let ran = small(&world.url, ["explain", "session", &session.0]).run();
+            assert_eq!(ran.code, 0, "{ran}");
+        }
     }
 }
 
