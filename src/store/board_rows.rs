@@ -20,6 +20,9 @@ pub struct Owner {
     pub agent: Option<Id>,
 }
 
+/// An agent's name beside what it has in progress: there may be as many as there are subjects.
+const NAME: &str = "substr(a.agent_name, 1, 100)";
+
 /// Which rows are listed, in the order of their time: of these states, from a place on, so many.
 #[derive(Clone, Debug)]
 pub struct List<'a> {
@@ -102,7 +105,7 @@ pub fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: &[List]) -> Qu
              0 AS total \
          FROM ({listed}) w \
          UNION ALL \
-         SELECT NULL, c.tenant, NULL, NULL, c.agent_id, a.agent_name, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
+         SELECT NULL, c.tenant, NULL, NULL, c.agent_id, {NAME}, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
              c.total \
          FROM (SELECT tenant, agent_id, state, count(*) AS total FROM w GROUP BY tenant, agent_id, state) c \
          LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
@@ -137,7 +140,7 @@ pub fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     let mut values = Values::default();
     let is_owned = owner.condition(db, &mut values);
     let query = format!(
-        "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, a.agent_name, \
+        "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, {NAME} AS agent_name, \
              '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, \
              NULL AS attempts, \
              NULL AS last_attempt_at, c.total \

@@ -100,20 +100,22 @@ fn summary(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> Qu
     let Some(row) = row else { return Ok(None) };
     let mut steps = steps(db, id, now)?;
     if let Some(at) = current(&steps) {
-        let its_title = step_facts::table.filter(step_facts::subject_id.eq(&steps[at].id)).select(step_facts::title);
-        steps[at].title = its_title.first::<LossyText>(db)?.into();
+        let in_order = step_facts::table.filter(step_facts::plan_id.eq(id));
+        let in_order = in_order.order((step_facts::position, step_facts::subject_id));
+        let its_title = in_order.select(step_facts::title).offset(at as i64).first::<LossyText>(db).optional()?;
+        steps[at].title = its_title.map(LossyText::into).unwrap_or_default();
     }
     let status = PlanStatus::of(&row.status.0, &steps, now, threshold);
     Ok(Some(PlanSummary { id: row.id, tenant: row.tenant.0, title: row.title.0, status }))
 }
 
-/// All steps of a plan, without their titles.
+/// All steps of a plan in their order, without their ids and titles: there may be very many.
 fn steps(db: &mut Db, plan: &Id, now: DateTime<Utc>) -> QueryResult<Vec<Step>> {
     use step_facts::*;
-    let columns = (subject_id, position, status, idle_since, stalled_after_seconds);
+    let columns = (position, status, idle_since, stalled_after_seconds);
     let rows = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns);
-    let step = |(id, at, stored, since, seconds): (Id, i32, LossyText, RawInstant, Option<i32>)| Step {
-        id,
+    let step = |(at, stored, since, seconds): (i32, LossyText, RawInstant, Option<i32>)| Step {
+        id: Id(String::new()),
         position: at,
         title: String::new(),
         status: stored.0,
