@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::nudge_fence::{COMPOSER, READ, agent, until_it_takes_nudges, until_refused};
+use super::nudge_fence::{COMPOSER, READ, agent, agent_with, until_it_takes_nudges, until_refused};
 use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
@@ -14,8 +14,12 @@ const PASSED_ON: &str = "script -qec 'bash child' /dev/null";
 
 /// What the agent's child has read when a nudge was refused.
 fn read_by_the_child(command: &str, script: &str, prompt: &str) -> Option<String> {
+    read_with(&[], command, script, prompt)
+}
+
+fn read_with(flags: &[&str], command: &str, script: &str, prompt: &str) -> Option<String> {
     let mut world = World::new(On::Sqlite);
-    let watcher = agent(&world, command, script);
+    let watcher = agent_with(flags, &world, command, script);
     watcher.until_it_prints(prompt);
     world.queue("nudge", "go on");
     until_refused(&mut world);
@@ -58,6 +62,20 @@ fn a_child_that_outlives_its_parent_is_given_none() {
     let child = "(bash -c 'read -r x; echo \"$x\" > got' < /dev/tty &)";
     let script = format!("stty -echo -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null &> /dev/null");
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
+}
+
+/// The operator vouches for the program, and not for what that starts: in its place, behind a terminal of its own, or in
+/// the place of an agent that is known.
+#[test]
+fn a_child_of_a_program_that_the_operator_vouches_for_is_given_none() {
+    let child = r#"exec perl -e 'system("bash", "child"); sleep 10'"#;
+    for (command, script) in [
+        ("chat", format!("{CHILD}{child}")),
+        ("chat", format!("{CHILD}{PASSED_ON}; sleep 10")),
+        ("claude", format!("{CHILD}set -m; bash child; sleep 10")),
+    ] {
+        assert_eq!(read_with(&["--nudge", "idle"], command, &script, "> "), None, "{command}: {script}");
+    }
 }
 
 #[test]
