@@ -144,11 +144,12 @@ fn all_but_the_first_key_is_pasted_where_pastes_are_distinguished() {
     watcher.stop();
 }
 
-/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted; nor
-/// does a child that is given the terminal in the mode in which the agent found it.
+/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted, or
+/// before its picture is complete; nor does a child that is given the terminal in the mode in which the agent found it.
 #[test]
 fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
-    for comes_up in [MENU, r"stty icanon; printf '\033[H\033[2J[s]plit? '"] {
+    let unfinished = format!("printf '\\033[?2026h'; {MENU}");
+    for comes_up in [MENU, r"stty icanon; printf '\033[H\033[2J[s]plit? '", &unfinished] {
         let mut world = World::new(On::Sqlite);
         let works = format!("read -N1; printf '('; {UNTIL_TYPED}; {comes_up}; sleep 1 < /dev/null; > got");
         let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {works}; {KEEP}"));
