@@ -64,8 +64,8 @@ fn a_child_that_outlives_its_parent_is_given_none() {
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 
-/// The operator vouches for the program, and not for what that starts: in its place, behind a terminal of its own, or in
-/// the place of an agent that is known.
+/// The operator vouches for the program, and not for what that starts: in its place, behind a terminal of its own, or
+/// in the place of an agent that is known.
 #[test]
 fn a_child_of_a_program_that_the_operator_vouches_for_is_given_none() {
     let child = r#"exec perl -e 'system("bash", "child"); sleep 10'"#;
