@@ -56,6 +56,9 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
         return Err("would be sent an empty message".to_owned());
     }
     wait_until_allowed(target, record)?;
+    if !record.reads_alone() {
+        return Err("is not known to be idle at its prompt".to_owned());
+    }
     let began = Instant::now();
     // The first key, which is typed, and the ends of the parts that are pasted.
     let ends = message.char_indices().map(|(at, c)| at + c.len_utf8()).step_by(PASTE_MAX);

@@ -167,7 +167,9 @@ impl Record {
         let (agents, agent) = (Agents::get(), self.agent);
         let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
         let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
-        let is_believed = is_anew && is_alone.unwrap_or_else(|| self.probe.reads_alone());
+        // For these that is found out before anything is typed: it takes a look at all processes.
+        let is_vouched_for = agent.is_some_and(Agent::is_vouched_for);
+        let is_believed = is_anew && is_alone.unwrap_or_else(|| is_vouched_for || self.probe.reads_alone());
         self.redrawn.take_if(|_| is_believed);
         !is_believed
     }
