@@ -59,6 +59,13 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
     if !record.reads_alone() {
         return Err("is not known to be idle at its prompt".to_owned());
     }
+    record.lock().is_typed_into = true;
+    let typed = type_and_send(target, record, message);
+    record.lock().is_typed_into = false;
+    typed
+}
+
+fn type_and_send(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> Result<(), String> {
     let began = Instant::now();
     // The first key, which is typed, and the ends of the parts that are pasted.
     let ends = message.char_indices().map(|(at, c)| at + c.len_utf8()).step_by(PASTE_MAX);

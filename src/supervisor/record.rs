@@ -101,7 +101,7 @@ impl Record {
             })),
             recent_output: redacted(&self.lines),
             activity: self.activities.current().filter(|_| self.end.is_none()).cloned(),
-            takes_nudges: self.refusal(now).is_none(),
+            takes_nudges: self.is_typed_into && self.end.is_none() || self.refusal(now).is_none(),
             end: self.end,
             is_stopped: self.is_stopped,
         }

@@ -46,6 +46,8 @@ pub struct Record {
     pub(super) nudges: Nudges,
     pub(super) agent: Option<&'static Agent>,
     pub(super) composer_is_empty: bool,
+    /// A message is being typed: the draft is ours, and no reason to call a person.
+    pub is_typed_into: bool,
     /// Splits the output for the log.
     splitter: LineSplitter,
     log: LogBuffer,
