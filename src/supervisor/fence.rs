@@ -56,7 +56,7 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
         return Err("would be sent an empty message".to_owned());
     }
     wait_until_allowed(target, record)?;
-    if !record.reads_alone() {
+    if !record.has_no_other_reader() {
         return Err("is not known to be idle at its prompt".to_owned());
     }
     record.lock().is_typed_into = true;

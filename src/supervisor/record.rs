@@ -72,9 +72,15 @@ impl SharedRecord {
         SharedRecord(Arc::new(Mutex::new(Record::new(nudges))))
     }
 
-    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer. The
-    /// record is not locked while that is found out, so that further output is taken in.
+    /// Whether keys reach the agent itself, as far as each look finds out: no child that it lets read is behind what
+    /// looks like its composer. The record is not locked meanwhile.
     pub fn reads_alone(&self) -> bool {
+        let is_vouched_for = self.lock().agent.is_some_and(Agent::is_vouched_for);
+        is_vouched_for || self.has_no_other_reader()
+    }
+
+    /// Whether only the program itself could read what is typed: a look at all processes.
+    pub fn has_no_other_reader(&self) -> bool {
         let probe = self.lock().probe.clone();
         probe.reads_alone()
     }
@@ -167,9 +173,9 @@ impl Record {
         let (agents, agent) = (Agents::get(), self.agent);
         let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
         let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
-        // For these that is found out before anything is typed: it takes a look at all processes.
-        let is_vouched_for = agent.is_some_and(Agent::is_vouched_for);
-        let is_believed = is_anew && is_alone.unwrap_or_else(|| is_vouched_for || self.probe.reads_alone());
+        // Where the operator vouches for the program, that is found out once, before anything is typed.
+        let is_vouched_for = || agent.is_some_and(Agent::is_vouched_for);
+        let is_believed = is_anew && is_alone.unwrap_or_else(|| is_vouched_for() || self.probe.reads_alone());
         self.redrawn.take_if(|_| is_believed);
         !is_believed
     }

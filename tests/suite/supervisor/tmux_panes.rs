@@ -43,6 +43,7 @@ on_each_database! {
         let watcher = tmux.watch(world, &[]);
         world.until_recovered("escalate");
 
+        wait_for("both nudges", || (world.agents_commands("status = 'delivered'") == 2).then_some(()));
         assert_eq!(tmux.pane().matches(NUDGE).count(), 2, "{}", tmux.pane());
         assert_eq!((world.agents_commands("status = 'delivered'"), world.recovered("recover")), (2, 0));
         assert_eq!(world.of_agent("recent_output").as_deref(), Some("working"));
