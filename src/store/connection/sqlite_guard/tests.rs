@@ -15,6 +15,15 @@ fn guarded(milliseconds: i64) -> SqliteConnection {
     open(":memory:", &Allowance::new(Timeouts { statement, ..Timeouts::default() })).expect("a connection")
 }
 
+/// A file in which somebody else has executed this, and a guarded connection to that file.
+fn board(statements: &str) -> (tempfile::TempDir, SqliteConnection) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("board.db").display().to_string();
+    SqliteConnection::establish(&path).expect("a file").batch_execute(statements).expect("a board");
+    let db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    (directory, db)
+}
+
 fn refusal(statement: &str) -> String {
     let done = guarded(60_000).batch_execute(statement);
     done.map_or_else(|error| error.to_string(), |()| "nothing".to_owned())
@@ -54,12 +63,9 @@ fn each_function_that_sqlite_itself_does_not_call_innocuous_is_refused() {
 /// Control planes search their titles so.
 #[test]
 fn a_trigger_may_keep_a_full_text_index() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("board.db").display().to_string();
     let tables = "CREATE TABLE t (x); CREATE VIRTUAL TABLE f USING fts5(x); \
          CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO f VALUES (new.x); END";
-    SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
-    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    let (_directory, mut db) = board(tables);
     db.batch_execute("INSERT INTO t VALUES ('a title')").expect("a row");
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM f").get_result(&mut db), Ok(1));
 }
@@ -67,11 +73,8 @@ fn a_trigger_may_keep_a_full_text_index() {
 /// Its nodes may be chained so that one call, which looks at no clock, visits them for ever.
 #[test]
 fn a_search_in_a_virtual_table_of_another_kind_is_refused() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("board.db").display().to_string();
     let tables = "CREATE VIRTUAL TABLE r USING rtree(id, a, b); CREATE VIRTUAL TABLE f USING fts4(x)";
-    SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
-    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    let (_directory, mut db) = board(tables);
     for (table, module) in [("r", "rtree"), ("f", "fts4")] {
         let read = sql::<BigInt>(&format!("SELECT count(*) FROM {table}")).get_result::<i64>(&mut db);
         assert_eq!(read.expect_err("a refusal").to_string(), format!("no such module: {module}"));
@@ -183,11 +186,8 @@ fn functions_of_texts_answer_as_sqlites_own(#[case] call: &str) {
 /// A control plane may keep files in its rows.
 #[test]
 fn a_row_with_a_long_text_is_read_but_for_that_text() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("board.db").display().to_string();
     let table = "CREATE TABLE t (a, file, b); INSERT INTO t VALUES ('x', zeroblob(9000000), 'y'), ('x', 0, 'y')";
-    SqliteConnection::establish(&path).expect("a file").batch_execute(table).expect("a table");
-    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    let (_directory, mut db) = board(table);
     let read: QueryResult<Vec<String>> = sql::<Text>("SELECT a || length(a) || b FROM t WHERE a = 'x'").load(&mut db);
     assert_eq!(read, Ok(vec!["x1y".to_owned(), "x1y".to_owned()]));
     let long = sql::<BigInt>("SELECT count(hex(file)) FROM t").get_result::<i64>(&mut db);
