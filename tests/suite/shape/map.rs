@@ -1,5 +1,6 @@
 //! tests/README.md is the map of the suite, and what a test can do to its world stands in one place.
 
+use std::ffi::OsStr;
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,15 @@ fn every_folder_of_the_suite_is_on_the_map() {
         let name = format!("`{}/`", folder.file_name().expect("a name").display());
         assert!(rows.iter().any(|row| row.contains(&name)), "{name} is not on the map");
     }
+}
+
+/// Results, logs and data that somebody's trial left at the top of the tree were once committed with the change itself.
+#[test]
+fn nothing_of_a_trial_lies_at_the_top_of_the_tree() {
+    let files = read_dir(env!("CARGO_MANIFEST_DIR")).expect("the tree").map(|entry| entry.expect("an entry").path());
+    let endings = ["json", "log", "sql"].map(OsStr::new);
+    let left: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| endings.contains(&end))).collect();
+    assert!(left.is_empty(), "these files belong nowhere: {left:?}");
 }
 
 #[test]
