@@ -63,7 +63,7 @@ use crate::store::wakes::StuckWakes;
 use crate::store::{Access, DbConnection, Subject, for_kind, has_any};
 pub use cancel::Cancel;
 use context::ExamineContext;
-use guard::{Held, Judge, Memory};
+use guard::{Held, Memory};
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
@@ -258,7 +258,7 @@ impl Sweep<'_> {
         }
         let held = match memory {
             Some(memory) if looks_at_kinds => {
-                Judge { memory, scan: &mut scan, workers, context: &context, limits, until: limits.deadline }.held()?
+                guard::judge(memory, &mut scan, workers, &context, limits)?
             }
             Some(_) | None => Held::Nothing,
         };

@@ -20,8 +20,17 @@ impl Default for Guard {
 impl Guard {
     /// The most that may look stranded.
     pub fn stranded_max(&self, in_progress: u64) -> u64 {
+        self.share_of(in_progress).max(self.min.into())
+    }
+
+    /// Is the share too large, however few they are?
+    pub fn exceeds_share(&self, stranded: u64, in_progress: u64) -> bool {
+        self.share_of(in_progress) < stranded
+    }
+
+    fn share_of(&self, in_progress: u64) -> u64 {
         // A little more, since 0.29 of 100 would come out below 29.
-        ((self.share * in_progress as f64 + 1e-6).floor() as u64).max(self.min.into())
+        (self.share * in_progress as f64 + 1e-6).floor() as u64
     }
 
     pub fn stops(&self, stranded: u64, in_progress: u64) -> bool {

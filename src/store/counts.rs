@@ -163,6 +163,12 @@ impl Guarded {
         format!("Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, {so}")
     }
 
+    /// What is left of it without a part that was counted apart.
+    pub fn without(self, part: &Guarded) -> Guarded {
+        let stranded = self.stranded.saturating_sub(part.stranded);
+        Guarded { stranded, in_progress: self.in_progress.saturating_sub(part.in_progress), ..self }
+    }
+
     /// Both together.
     pub fn and(self, other: Guarded) -> Guarded {
         Guarded {

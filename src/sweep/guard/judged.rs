@@ -1,6 +1,7 @@
 //! What the guard has found of a kind while it judges one tenant after the other.
 
 use super::memory::HeldPart;
+use crate::rules::Guard;
 use crate::store::candidates::Portion;
 use crate::store::counts::Guarded;
 
@@ -17,7 +18,7 @@ pub struct Estimate {
 #[derive(Default)]
 pub struct Judged {
     pub held: Vec<HeldPart>,
-    /// Those with the most candidates, without what is held back of them; the largest is the last.
+    /// Those that are judged one by one, without what is held back of them.
     pub tenants: Vec<(Portion, Estimate)>,
     /// All other tenants together.
     pub others: Estimate,
@@ -42,4 +43,29 @@ impl Judged {
     pub fn rest(&self) -> Guarded {
         self.tenants.iter().map(|(_, estimate)| estimate.guarded).fold(self.others.guarded, Guarded::and)
     }
+
+    /// Those of which so few are stranded that each is plausible, together.
+    pub fn small(&self, guard: &Guard) -> Guarded {
+        let small = self.tenants.iter().map(|(_, estimate)| estimate.guarded).filter(|it| is_small(guard, it));
+        small.fold(self.others.guarded, Guarded::and)
+    }
+
+    /// Holds back each of the small ones of which too large a share is stranded, unless nothing is left without them.
+    pub fn hold_small(&mut self, guard: &Guard) {
+        let is_too_much = |it: &Guarded| is_small(guard, it) && guard.exceeds_share(it.stranded, it.in_progress);
+        let tenants: Vec<(Portion, Estimate)> = std::mem::take(&mut self.tenants);
+        let (too_much, left) = tenants.into_iter().partition::<Vec<_>, _>(|(_, it)| is_too_much(&it.guarded));
+        let is_any_left = !left.is_empty() || 0 < self.others.guarded.in_progress;
+        self.tenants = left;
+        for (tenant, estimate) in too_much {
+            match is_any_left {
+                true => self.hold(tenant, estimate.guarded),
+                false => self.tenants.push((tenant, estimate)),
+            }
+        }
+    }
+}
+
+fn is_small(guard: &Guard, guarded: &Guarded) -> bool {
+    guarded.stranded <= guard.min.into()
 }

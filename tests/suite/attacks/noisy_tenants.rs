@@ -12,6 +12,7 @@ use crate::support::in_process::Swept;
 use crate::support::program::sweep_at;
 use crate::support::receiver::Receiver;
 use crate::support::wait::wait_for;
+use crate::support::world::tenants::Tenant;
 use crate::support::world::{On, World, on_each_host};
 
 impl Swept {
@@ -94,9 +95,50 @@ on_each_host! {
 
         let swept = world.sweep_guarded();
 
+        assert_eq!((swept.exit, swept.held()), (Conclusion::Done, (&Value::Null, &json!([]))));
+        assert_eq!(swept.issues("continued"), 27);
+    }
+
+    /// All of its issues look stranded, and are as few as is plausible of one tenant.
+    fn a_small_tenant_does_not_tip_the_balance_for_a_small_one_that_is_at_work(world) {
+        let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
+        world.orphans_of(&hostile, 0..20);
+        world.orphans_of(&other, 100..101);
+        world.at_work_of(&other, 200..209);
+
+        let swept = world.sweep_guarded();
+
         let (guard, held) = swept.held();
-        assert_eq!((guard, &held[0]["tenant"], &held[0]["stranded"]), (&Value::Null, &json!(hostile.name), &json!(25)));
-        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 2, 25));
+        assert_eq!((guard, &held[0]["tenant"], &held[0]["stranded"]), (&Value::Null, &json!(hostile.name), &json!(20)));
+        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 1, 20));
+    }
+
+    fn a_small_tenant_does_not_tip_the_balance_for_a_large_one_that_is_at_work(world) {
+        let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
+        world.orphans_of(&hostile, 0..20);
+        world.orphans_of(&other, 100..124);
+        world.at_work_of(&other, 200..226);
+
+        let swept = world.sweep_guarded();
+
+        assert_eq!((swept.exit, swept.held()), (Conclusion::Done, (&Value::Null, &json!([]))));
+        assert_eq!(swept.issues("continued"), 44);
+    }
+
+    fn an_agent_does_not_tip_the_balance_for_the_others_of_its_tenant(world) {
+        let (tenant, beside) = (world.tenant("acme"), world.tenant("other"));
+        world.orphans_of(&tenant, 0..20);
+        let colleague = Tenant { agent: world.colleague(&tenant), name: tenant.name.clone() };
+        world.at_work_of(&colleague, 100..109);
+        world.orphans_of(&colleague, 200..201);
+        world.at_work_of(&beside, 300..305);
+
+        let swept = world.sweep_guarded();
+
+        let (guard, held) = swept.held();
+        assert_eq!((guard, held.as_array().map(Vec::len)), (&Value::Null, Some(1)), "{held}");
+        assert_eq!((&held[0]["agent_id"], &held[0]["stranded"]), (&json!(tenant.agent), &json!(20)));
+        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 1, 20));
     }
 
     fn when_what_is_left_is_implausible_as_well_nothing_is_touched(world) {

@@ -1,0 +1,123 @@
+//! The questions by which the guard finds out how much of a part would be touched.
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+use super::judged::Estimate;
+use crate::rules::{Guard, Id};
+use crate::store::candidates::{Part, Portion};
+use crate::store::counts::Guarded;
+use crate::store::{Access, Subject};
+use crate::sweep::context::ExamineContext;
+use crate::sweep::limits::{Limits, WakeBudget, share_of};
+use crate::sweep::outcome::Outcome;
+use crate::sweep::scan::Scan;
+use crate::sweep::workers::Workers;
+
+/// So many are counted to the end, so that the number that is reported is the whole one.
+const COUNTED_MAX: u64 = 1000;
+
+/// More tenants are not judged one by one: a picture in which so many are implausible is false as a whole.
+const TENANTS_MAX: i64 = 50;
+
+/// What the database knows of one kind, and how long it may be asked.
+pub struct Evidence<'a, 'b, 'c, S: Subject> {
+    pub guard: Guard,
+    pub context: &'a ExamineContext<'c>,
+    pub scan: &'a mut Scan<'b, S>,
+    workers: &'a mut Workers,
+    limits: &'a Limits,
+    /// Nothing is counted after it.
+    until: Instant,
+}
+
+impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
+    /// Half of the time that is left is the sweep's.
+    pub fn new(
+        guard: Guard,
+        scan: &'a mut Scan<'b, S>,
+        workers: &'a mut Workers,
+        context: &'a ExamineContext<'c>,
+        limits: &'a Limits,
+    ) -> Self {
+        Evidence { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
+    }
+
+    /// The tenants with more candidates than that, those with the most first.
+    pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<Portion>> {
+        let ask = |db: &mut _| S::tenants_of_candidates(db, part, more_than, TENANTS_MAX);
+        Ok(self.scan.question("looking at", ask)?.iter().map(|tenant| Portion::of_tenant(tenant)).collect())
+    }
+
+    /// The agent that has most of the subjects in progress, but not all of them.
+    pub fn agent_with_most(&mut self, part: &Part, in_progress: u64) -> Result<Option<Id>> {
+        let largest = self.scan.question("looking at", |db| S::largest_group(db, part))?;
+        let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
+        Ok(largest.filter(|(_, subjects)| has_most(*subjects as u64)).map(|(agent, _)| agent))
+    }
+
+    pub fn candidates(&mut self, part: &Part) -> Result<u64> {
+        self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
+    }
+
+    pub fn in_progress(&mut self, part: &Part) -> Result<u64> {
+        self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
+    }
+
+    /// Whether what was held back of a part still would be, were as many stranded now; how many are is not looked into.
+    pub fn stands(&mut self, before: &Guarded, part: &Part) -> Result<bool> {
+        let (candidates, in_progress) = (self.candidates(part)?, self.in_progress(part)?);
+        Ok(before.stranded <= candidates && self.guard.stops(before.stranded, in_progress))
+    }
+
+    /// The most that may be stranded of this part: all candidates.
+    pub fn estimate(&mut self, part: &Part) -> Result<Estimate> {
+        let (stranded, in_progress) = (self.candidates(part)?, self.in_progress(part)?);
+        let guarded = Guarded { stranded, in_progress, ..Guarded::default() };
+        Ok(Estimate { guarded, is_counted: stranded == 0, agent: None })
+    }
+
+    /// Counts this part if the estimate alone is implausible.
+    pub fn judge(&mut self, part: &Part, estimate: &mut Estimate) -> Result<()> {
+        if !estimate.is_counted && self.stops(&mut estimate.guarded) {
+            *estimate = self.count(part, estimate.guarded.in_progress)?;
+        }
+        Ok(())
+    }
+
+    /// Are these numbers implausible, or was there no time to tell? Cut short by the sweep's own deadline or a signal,
+    /// they say nothing; but then nothing more is begun either.
+    pub fn stops(&self, guarded: &mut Guarded) -> bool {
+        let stops = self.guard.stops(guarded.stranded, guarded.in_progress);
+        guarded.undecided = guarded.at_least && !stops && !self.limits.are_over();
+        stops || guarded.undecided
+    }
+
+    /// Decides each of them, as in a dry run, in half of the time that is left to the guard.
+    pub fn count(&mut self, part: &Part, in_progress: u64) -> Result<Estimate> {
+        let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
+        let look = ExamineContext {
+            access: Access::ReadOnly,
+            plan: None,
+            shard: None,
+            tenant: part.tenant,
+            group: part.group,
+            held: part.except,
+            wakes: &WakeBudget::new(u32::MAX),
+            ..*self.context
+        };
+        let left = u32::try_from(counted_max).ok();
+        let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
+        counting.share(self.until, 2);
+        let (mut stranded, mut agent) = (0, None);
+        let mut scan = self.scan.again(&look);
+        let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {
+            stranded += u64::from(examined.outcome.is_costly());
+            agent = agent.take().or(examined.agent_name);
+        })?;
+        let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
+        let guarded = Guarded { stranded, at_least, undecided: false, in_progress };
+        Ok(Estimate { guarded, is_counted: true, agent })
+    }
+}
