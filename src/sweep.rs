@@ -53,8 +53,8 @@ use anyhow::Result;
 
 use crate::conclusion::conclusion_of;
 use crate::rules::{Id, Kind};
-use crate::store::candidates::Portion;
 pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
+use crate::store::errors::is_of_statement;
 use crate::store::ledger::{self, Ended};
 use crate::store::links::Links;
 use crate::store::open::Store;
@@ -69,7 +69,7 @@ pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
 pub use outcome::{Examined, Fault, Outcome};
 use quarantine::Failures;
-use round::examine_all;
+use round::Round;
 use scan::Scan;
 use selection::{glance, heading, is_any_stranded, look, named, refuse};
 pub use summary::Summary;
@@ -167,9 +167,11 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The kinds one after the other, with the same connections and within the same limits.
+    /// The kinds one after the other, with the same connections and within the same limits. That a kind cannot be looked
+    /// at, because its rows are too many or its view is broken, is no reason to leave the others; an outage is.
     fn kinds(&mut self, store: &mut Store, summary: &mut Summary, observer: &mut impl Observer) -> Result<()> {
         let (deadline, kinds) = (self.limits.deadline, self.options.selection.kinds());
+        let mut failed = None;
         for (place, &kind) in kinds.iter().enumerate() {
             let others = kinds[place + 1..].iter().filter(|kind| self.glance.candidates.contains(kind)).count();
             self.limits.share(deadline, 1 + others);
@@ -182,10 +184,14 @@ impl Sweep<'_> {
             if provided && mode != KindMode::Off && is_quiet {
                 self.memory.iter_mut().for_each(|memory| memory.note_nothing(kind));
             } else if provided && mode != KindMode::Off {
-                for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer))?;
+                let swept = for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer));
+                match swept {
+                    Err(error) if is_of_statement(&error) => failed = Some(failed.unwrap_or(error)),
+                    swept => swept?,
+                }
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// What is no subject's: whether wakes are taken up, and whether there is anything at all. A sweep of a few
@@ -257,31 +263,11 @@ impl Sweep<'_> {
             observer.expect(scan.rest().count);
         }
         let held = match memory {
-            Some(memory) if looks_at_kinds => {
-                guard::judge(memory, &mut scan, workers, &context, limits)?
-            }
+            Some(memory) if looks_at_kinds => guard::judge(memory, &mut scan, workers, &context, limits)?,
             Some(_) | None => Held::Nothing,
         };
-        match &held {
-            Held::Nothing => examine_all(scan, &context, workers, limits, &mut failures, summary, observer)?,
-            Held::Everything(guarded) => {
-                summary.guard(*guarded);
-                summary.defer(scan.rest());
-            }
-            Held::Parts(parts) => {
-                for HeldBack { portion, .. } in parts {
-                    let of_part =
-                        ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..context };
-                    summary.defer(scan.again(&of_part).rest());
-                }
-                summary.hold_back(parts.clone());
-                let held: Vec<Portion> =
-                    parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
-                let rest = ExamineContext { held: &held, ..context };
-                let scan = Scan::<S>::new(db, &rest);
-                examine_all(scan, &rest, workers, limits, &mut failures, summary, observer)?;
-            }
-        }
+        let mut round = Round { workers, limits, failures: &mut failures, summary, observer };
+        round.examine_but_for(&held, scan, &context)?;
         guard::announce(db, S::KIND, &held, &context);
         if context.access == Access::Write && looks_at_kinds && glance.is_unsettled {
             let settled = db.in_transaction(Access::Write, &context.timeouts, ledger::settle_deleted::<S>);

@@ -91,6 +91,11 @@ pub fn is_outage(error: &Error) -> bool {
     }
 }
 
+/// Is one statement at fault, and may the next one do?
+pub fn is_of_statement(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref()).any(|error: &Error| !is_outage(error))
+}
+
 /// Has the role no right to something? It is no subject's fault, and lasts until somebody grants it. Recognised by the
 /// words of a server that speaks English.
 pub fn is_denial(error: &Error) -> bool {

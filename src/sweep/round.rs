@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::context::ExamineContext;
+use super::guard::Held;
 use super::limits::Limits;
 use super::logs;
 use super::observer::Observer;
@@ -11,32 +12,63 @@ use super::scan::Scan;
 use super::summary::Summary;
 use super::workers::Workers;
 use crate::store::Subject;
+use crate::store::candidates::Portion;
+use crate::store::counts::HeldBack;
 
-/// Examines what the scan yields, within the limits.
-pub fn examine_all<S: Subject>(
-    mut scan: Scan<S>,
-    context: &ExamineContext,
-    workers: &mut Workers,
-    limits: &mut Limits,
-    failures: &mut Failures,
-    summary: &mut Summary,
-    observer: &mut impl Observer,
-) -> Result<()> {
-    let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
-        let heading = &summary.heading;
-        let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());
-        logs::subject(&examined, &logs::Source { sweep, host, mode });
-        failures.note(&examined);
-        summary.count(&examined);
-        observer.subject(&examined);
-    })?;
-    summary.defer(not_begun);
-    if limits.left == Some(0) || limits.are_over() {
-        let rest = scan.rest();
-        summary.defer(rest);
-        if 0 < rest.count + not_begun.count && !context.shadow {
-            summary.stopped_by = limits.stop_reason().or(summary.stopped_by);
+/// What the examination of one kind uses and fills.
+pub struct Round<'a, O> {
+    pub workers: &'a mut Workers,
+    pub limits: &'a mut Limits,
+    pub failures: &'a mut Failures,
+    pub summary: &'a mut Summary,
+    pub observer: &'a mut O,
+}
+
+impl<O: Observer> Round<'_, O> {
+    /// Examines what the scan yields, within the limits, but for what the guard holds back: that is put off.
+    pub fn examine_but_for<S: Subject>(
+        &mut self,
+        held: &Held,
+        mut scan: Scan<S>,
+        context: &ExamineContext,
+    ) -> Result<()> {
+        let parts = match held {
+            Held::Nothing => return self.examine_all(scan, context),
+            Held::Everything(guarded) => {
+                self.summary.guard(*guarded);
+                self.summary.defer(scan.rest());
+                return Ok(());
+            }
+            Held::Parts(parts) => parts,
+        };
+        for HeldBack { portion, .. } in parts {
+            let of_part = ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..*context };
+            self.summary.defer(scan.again(&of_part).rest());
         }
+        self.summary.hold_back(parts.clone());
+        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
+        let rest = ExamineContext { held: &held, ..*context };
+        self.examine_all(scan.again(&rest), &rest)
     }
-    Ok(())
+
+    fn examine_all<S: Subject>(&mut self, mut scan: Scan<S>, context: &ExamineContext) -> Result<()> {
+        let Round { workers, limits, failures, summary, observer } = self;
+        let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
+            let heading = &summary.heading;
+            let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());
+            logs::subject(&examined, &logs::Source { sweep, host, mode });
+            failures.note(&examined);
+            summary.count(&examined);
+            observer.subject(&examined);
+        })?;
+        summary.defer(not_begun);
+        if limits.left == Some(0) || limits.are_over() {
+            let rest = scan.rest();
+            summary.defer(rest);
+            if 0 < rest.count + not_begun.count && !context.shadow {
+                summary.stopped_by = limits.stop_reason().or(summary.stopped_by);
+            }
+        }
+        Ok(())
+    }
 }

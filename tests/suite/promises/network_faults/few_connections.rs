@@ -87,15 +87,18 @@ fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_d
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     world.orphan(&agent);
+    world.stalled_steps(&agent, 0..2);
     world.run(
         "alter view issue_candidates rename to quick_candidates;
          create view issue_candidates as select q.* from quick_candidates q, (select pg_sleep(5)) slow",
     );
-    for arguments in [vec!["--statement-timeout", "1s"], vec!["--statement-timeout", "1s", "--dry-run"]] {
-        let ran = sweep_at(&world.url, arguments).run();
+    for arguments in [vec!["--dry-run"], vec![]] {
+        let ran = sweep_at(&world.url, [vec!["--statement-timeout", "1s"], arguments].concat()).run();
         let says = ["scanning issues", "SWEEP_STATEMENT_TIMEOUT", "Trying again helps if"];
         ran.says_once(UNAVAILABLE, &says);
         assert!(!ran.out.contains("Nothing to do"), "{ran}");
         assert!(ran.out.contains("not everything was looked at"), "{ran}");
     }
+    // The other kinds were swept all the same.
+    assert_eq!(world.count("wakes"), 2);
 }
