@@ -84,7 +84,7 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
     let (last, continued) = (rows.last().expect("a summary"), reported("continued"));
     assert_eq!(last["ended"], "failed");
     assert_eq!(last["kinds"]["issues"]["continued"], continued);
-    assert!((20..800).contains(&continued), "{continued}");
+    assert!((20..800).contains(&continued), "{continued}: {ran}");
 
     sweep_at(&server.url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
     server.restart();
