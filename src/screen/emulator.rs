@@ -13,7 +13,7 @@ use vt100::{Cell, Parser, Screen};
 use super::look::{Capture, LineMode, Look};
 use super::signal::Signal;
 use crate::rules::display::is_invisible;
-use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW};
+use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN};
 use out_of_band::{OutOfBand, TITLE_MAX};
 
 /// A screen counts as still when nothing was drawn for this long.
@@ -98,25 +98,33 @@ impl Emulator {
             let (length, odd) = self.corrections.read(bytes);
             let (read, rest) = bytes.split_at(length);
             bytes = rest;
-            if odd == Some(Odd::ReverseIndex) && self.corrections.has_rows_above_region() {
-                // Its last byte is held back until it is known where the cursor is.
-                let (before, last) = read.split_at(length - 1);
-                self.parse(before);
-                let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
-                self.parse(if is_in_first_row { CANCEL } else { last });
-                continue;
+            // The last byte is held back until it is known where the cursor is.
+            let (before, mut last) = read.split_at(length - 1);
+            self.parse(before);
+            let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
+            if odd == Some(Odd::ReverseIndex) && self.corrections.has_rows_above_region() && is_in_first_row {
+                last = CANCEL;
             }
-            self.parse(read);
+            let was_behind_row = self.is_behind_row();
+            self.parse(last);
+            self.parser.callbacks_mut().is_misread |= self.corrections.has_doubtful_text();
             match odd {
+                Some(Odd::Row) if was_behind_row => self.parse(TO_THE_LAST_COLUMN),
+                Some(Odd::Behind) if was_behind_row => self.corrections.doubts_place(),
                 Some(Odd::Region) => self.parse(TO_THE_FIRST_ROW),
                 Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
                 Some(Odd::OtherScreen) => {
                     let has_region = self.corrections.has_region(self.size().0);
                     self.parser.callbacks_mut().is_misread |= has_region;
                 }
-                Some(Odd::ReverseIndex) | None => {}
+                Some(Odd::ReverseIndex | Odd::Row | Odd::Behind) | None => {}
             }
         }
+    }
+
+    /// Whether the last cell of the row is written, and the next character would begin the next row.
+    fn is_behind_row(&self) -> bool {
+        self.size().1 <= self.parser.screen().cursor_position().1
     }
 
     fn parse(&mut self, bytes: &[u8]) {
@@ -267,33 +275,4 @@ fn at_least_one(size: u16) -> NonZeroU16 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A panic would end the thread that passes the agent's output on.
-    #[test]
-    fn a_sequence_at_which_the_emulator_panics_leaves_an_empty_screen() {
-        let mut emulator = Emulator::new((24, 1));
-        emulator.process("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
-        assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
-        emulator.process(b"a", Instant::now());
-        let look = emulator.look(None, Instant::now());
-        assert!(look.is_misread && look.lines() == ["a"]);
-    }
-
-    #[test]
-    fn no_size_and_no_bytes_stop_it() {
-        let mut random = fastrand::Rng::with_seed(12);
-        let parts =
-            "\u{26a0}\u{fe0f}|漢字|e\u{301}|\x1b[2J|\x1b[3;9H|\r\n|\x1b[L|\x1b[4P|\t|\x1b[?1049h|\x1b[?1049l|text ";
-        let parts: Vec<&str> = parts.split('|').collect();
-        for _ in 0..200 {
-            let mut emulator = Emulator::new((random.u16(0..30), random.u16(0..90)));
-            for _ in 0..60 {
-                (0..20).for_each(|_| emulator.process(parts[random.usize(0..parts.len())].as_bytes(), Instant::now()));
-                emulator.resize((random.u16(0..30), random.u16(0..90)));
-                emulator.look(None, Instant::now());
-            }
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,8 @@ pub const CANCEL: &[u8] = b"\x18";
 
 pub const TO_THE_FIRST_ROW: &[u8] = b"\x1b[H";
 
+pub const TO_THE_LAST_COLUMN: &[u8] = b"\x1b[9999G";
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Odd {
     /// The rows that scroll were set. The cursor goes to the first row of all; the emulator takes the first of these.
@@ -17,6 +19,10 @@ pub enum Odd {
     SelectiveErase,
     /// Another screen is shown. Of some terminals both have the same rows that scroll.
     OtherScreen,
+    /// The cursor goes to another row. Behind a full row, the emulator lets it stand beyond the end of that one as well.
+    Row,
+    /// Behind a full row, terminals differ about where the cursor stands after it.
+    Behind,
 }
 
 #[derive(Default)]
@@ -32,13 +38,29 @@ struct Seen {
     has_rows_above: bool,
     /// The last row that scrolls, from 1, if it was named.
     last: Option<u16>,
+    /// Since the cursor was last put somewhere, text was written.
+    has_text: bool,
+    /// Terminals differ about where the cursor stands.
+    doubts_place: bool,
+    /// Text was written where they do.
+    has_doubtful_text: bool,
 }
 
 impl Corrections {
     /// Reads up to the end of the next of these sequences, and returns how many bytes those are, and which one ends.
     pub fn read(&mut self, bytes: &[u8]) -> (usize, Option<Odd>) {
-        let length = self.parser.advance_until_terminated(&mut self.seen, bytes);
+        // The parser reads on to the next escape sequence, whatever controls come before that.
+        let end = bytes.iter().position(|byte| matches!(byte, 0x08 | 0x0a..=0x0c)).map_or(bytes.len(), |at| at + 1);
+        let length = self.parser.advance_until_terminated(&mut self.seen, &bytes[..end]);
         (length, self.seen.odd.take())
+    }
+
+    pub fn doubts_place(&mut self) {
+        self.seen.doubts_place = true;
+    }
+
+    pub fn has_doubtful_text(&self) -> bool {
+        self.seen.has_doubtful_text
     }
 
     pub fn has_rows_above_region(&self) -> bool {
@@ -56,6 +78,19 @@ impl Perform for Seen {
         self.odd.is_some()
     }
 
+    fn print(&mut self, _: char) {
+        self.has_doubtful_text |= self.doubts_place;
+        self.has_text = true;
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\r' => (self.has_text, self.doubts_place) = (false, false),
+            0x08 | 0x0a..=0x0c if self.has_text => self.odd = Some(Odd::Behind),
+            _ => {}
+        }
+    }
+
     fn csi_dispatch(&mut self, parameters: &Params, marks: &[u8], _: bool, c: char) {
         match (marks, c) {
             ([], 'r') => {
@@ -67,6 +102,9 @@ impl Perform for Seen {
                     self.odd = Some(Odd::Region);
                 }
             }
+            ([], 'E' | 'F' | 'G' | 'H' | '`' | 'f') => (self.has_text, self.doubts_place) = (false, false),
+            ([], 'A' | 'B' | 'd' | 'e') if self.has_text => self.odd = Some(Odd::Row),
+            ([], '@' | 'D' | 'J'..='M' | 'P' | 'S' | 'T' | 'X') if self.has_text => self.odd = Some(Odd::Behind),
             ([b'?'], 'J' | 'K') => self.odd = Some(Odd::SelectiveErase),
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| matches!(mode, [47 | 1049])) => {
                 self.odd = Some(Odd::OtherScreen);
