@@ -50,14 +50,19 @@ impl Judged {
         small.fold(self.others.guarded, Guarded::and)
     }
 
-    /// Holds back each of the small ones of which too large a share is stranded, unless nothing is left without them.
+    /// Holds back the small one that has most of what is stranded of them; if none has, each of which too large a share
+    /// is stranded, unless nothing is left without these.
     pub fn hold_small(&mut self, guard: &Guard) {
+        let stranded = self.small(guard).stranded;
         let is_too_much = |it: &Guarded| is_small(guard, it) && guard.exceeds_share(it.stranded, it.in_progress);
+        let has_most = |it: &Guarded| is_too_much(it) && stranded < 2 * it.stranded;
         let tenants: Vec<(Portion, Estimate)> = std::mem::take(&mut self.tenants);
-        let (too_much, left) = tenants.into_iter().partition::<Vec<_>, _>(|(_, it)| is_too_much(&it.guarded));
+        let is_held = |it: &Guarded, has_one| if has_one { has_most(it) } else { is_too_much(it) };
+        let has_one = tenants.iter().any(|(_, it)| has_most(&it.guarded));
+        let (held, left) = tenants.into_iter().partition::<Vec<_>, _>(|(_, it)| is_held(&it.guarded, has_one));
         let is_any_left = !left.is_empty() || 0 < self.others.guarded.in_progress;
         self.tenants = left;
-        for (tenant, estimate) in too_much {
+        for (tenant, estimate) in held {
             match is_any_left {
                 true => self.hold(tenant, estimate.guarded),
                 false => self.tenants.push((tenant, estimate)),

@@ -100,17 +100,19 @@ on_each_host! {
     }
 
     /// All of its issues look stranded, and are as few as is plausible of one tenant.
-    fn a_small_tenant_does_not_tip_the_balance_for_a_small_one_that_is_at_work(world) {
-        let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
+    fn a_small_tenant_does_not_tip_the_balance_for_small_ones(world) {
+        let (hostile, other, third) = (world.tenant("evil"), world.tenant("acme"), world.tenant("idle"));
         world.orphans_of(&hostile, 0..20);
         world.orphans_of(&other, 100..101);
         world.at_work_of(&other, 200..209);
+        // All that a third one has, and yet so little.
+        world.orphans_of(&third, 300..301);
 
         let swept = world.sweep_guarded();
 
         let (guard, held) = swept.held();
         assert_eq!((guard, &held[0]["tenant"], &held[0]["stranded"]), (&Value::Null, &json!(hostile.name), &json!(20)));
-        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 1, 20));
+        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 2, 20));
     }
 
     fn a_small_tenant_does_not_tip_the_balance_for_a_large_one_that_is_at_work(world) {
