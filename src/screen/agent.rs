@@ -174,7 +174,11 @@ impl Agents {
         let of = |agent: &Agent| {
             let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
             let first = matching.find(&counts)?;
-            if first.activity == Activity::Idle { self.weigh(agent, first, look) } else { Some(first) }
+            match first.activity {
+                Activity::Idle => self.weigh(agent, first, look),
+                Activity::Exhausted => self.question_below(agent, &first, look).or(Some(first)),
+                Activity::Working | Activity::Waiting => Some(first),
+            }
         };
         let asks = |statement: &Statement| statement.activity == Activity::Waiting;
         let current = || self.generic.rules.iter().filter(|rule| rule.is_current);
@@ -182,12 +186,11 @@ impl Agents {
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
-            // A composer or a used-up quota may be on the screen for long, while a question at the cursor is current.
+            // All else may be on the screen for long, while a question at the cursor is current.
             Some(agent) => match of(agent) {
-                Some(statement) if matches!(statement.activity, Activity::Exhausted | Activity::Idle) => {
-                    at_cursor().or(Some(statement))
-                }
-                statement => statement.or_else(generic),
+                Some(question) if asks(&question) => Some(question),
+                Some(statement) => at_cursor().or(Some(statement)),
+                None => generic(),
             },
             None => self.known.iter().find_map(|agent| of(agent).filter(asks)).or_else(generic),
         }

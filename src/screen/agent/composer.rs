@@ -9,6 +9,8 @@ use crate::screen::statement::{Evidence, Source, Statement};
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 4;
 
+const MARKS: [char; 2] = ['?', '？'];
+
 impl Agent {
     /// Whether a row is the first one of a composer.
     pub(super) fn composer_in(&self, row: &str) -> bool {
@@ -29,20 +31,16 @@ impl Agents {
     /// that is known if something else is unknown there, or if the agent does not read the keys.
     pub(super) fn weigh(&self, agent: &Agent, idle: Statement, look: &Look) -> Option<Statement> {
         let unknown = self.unknown_around(agent, look);
-        if unknown.is_empty() {
-            return Some(idle).filter(|_| agent.reads_keys(look));
+        match unknown.is_empty() {
+            true => Some(idle).filter(|_| agent.reads_keys(look)),
+            false => question_in(&unknown, &idle, look, |row| row.contains(MARKS)),
         }
-        let rows = unknown.iter().filter(|row| **row != look.behind_cursor).copied().collect::<Vec<_>>().join("\n");
-        rows.contains(['?', '？']).then(|| Statement {
-            activity: Activity::Waiting,
-            kind: Some("question".to_owned()),
-            question: question_of(&rows),
-            evidence: Evidence {
-                source: Source::Screen,
-                what: format!("{}, and what stands around it", idle.evidence),
-            },
-            ..idle
-        })
+    }
+
+    /// The question that came up below the cursor while an agent says for long that its quota or context is used up.
+    pub(super) fn question_below(&self, agent: &Agent, exhausted: &Statement, look: &Look) -> Option<Statement> {
+        let asks = |row: &str| row.contains(MARKS) || self.takes_one_key(row);
+        question_in(&self.unknown_below(agent, look), exhausted, look, asks)
     }
 
     /// What may be a question around the composer: what asks above it, in one row or wrapped, or beside the cursor, and
@@ -65,12 +63,16 @@ impl Agents {
         let directly = above().find(|row| !is_frame(row)).filter(|row| self.asks(row));
         let beside = Some(look.behind_cursor.as_str())
             .filter(|text| self.takes_one_key(text) || self.asks(text) && !suggests(text));
+        keys.into_iter().chain(directly).chain(beside).chain(self.unknown_below(agent, look)).collect()
+    }
+
+    fn unknown_below<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
         let is_known = |row: &str| match agent.is_vouched_for() {
             true => !self.takes_one_key(row),
             false => matches(&agent.below, row),
         };
-        let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !is_known(row));
-        keys.into_iter().chain(directly).chain(beside).chain(below).collect()
+        let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str);
+        below.filter(|row| has_text(row) && !is_known(row)).collect()
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
@@ -108,6 +110,18 @@ impl Agents {
     }
 }
 
+/// What asks in one of these rows, if any does.
+fn question_in(rows: &[&str], beside: &Statement, look: &Look, asks: impl Fn(&str) -> bool) -> Option<Statement> {
+    let asked = rows.iter().filter(|row| **row != look.behind_cursor).copied().collect::<Vec<_>>();
+    asked.iter().any(|row| asks(row)).then(|| Statement {
+        activity: Activity::Waiting,
+        kind: Some("question".to_owned()),
+        question: question_of(&asked.join("\n")),
+        evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands around it", beside.evidence) },
+        resumes: None,
+    })
+}
+
 fn matches(patterns: &[Pattern], text: &str) -> bool {
     patterns.iter().any(|pattern| pattern.is_match(text))
 }
@@ -116,9 +130,12 @@ fn is_frame(row: &str) -> bool {
     !row.trim().is_empty() && !has_text(row)
 }
 
-/// Whether a row has more than a frame.
+/// Whether a row has more than a frame. One of several kinds of blocks is part of a picture, such as a code to scan.
 fn has_text(row: &str) -> bool {
-    row.chars().any(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
+    let is_block = |c: &char| ('\u{2580}'..='\u{259f}').contains(c);
+    let mut blocks = row.chars().filter(is_block);
+    let is_picture = blocks.next().is_some_and(|first| blocks.any(|c| c != first));
+    is_picture || row.chars().any(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
 }
 
 /// A text without spaces and the frame at its sides: terminals wrap at spaces, and composers may have frames.

@@ -8,7 +8,7 @@ use super::{RAW, Recording, agent_of, expectations};
 use crate::rules::session::Activity;
 use crate::screen::{Agents, Emulator, Look};
 
-const QUESTIONS: [&str; 44] = [
+const QUESTIONS: [&str; 45] = [
     "Delete all files? OK / Cancel",
     "Supprimer tous les fichiers ?",
     "Löschen? Ja / Nein",
@@ -53,6 +53,7 @@ const QUESTIONS: [&str; 44] = [
     "workspace (/directory)  delete  keep",
     "? for shortcuts or deletion",
     "← for agents to delete",
+    "█▀▀▀▀▀█ ▄▀▄ █▀▀▀▀▀█",
 ];
 
 /// The last screen of each recording that ends idle, by its agent.
@@ -266,4 +267,22 @@ fn inverse_text_and_what_follows_a_hint_stand_in_the_composer() {
         assert_eq!(composed(command, hint), "", "{command}");
         assert_ne!(composed(command, &format!("{hint}   Delete all files? OK / Cancel")), "", "{command}");
     }
+}
+
+/// A child asks in the last row, while what the agent has shown at work or of its quota stands above.
+#[test]
+fn a_question_at_the_cursor_counts_whatever_an_agent_shows_above() {
+    let is_at_work = |state: &str| state == "working" || state == "exhausted";
+    let mut agents = BTreeSet::new();
+    for (name, expected) in expectations().into_iter().filter(|(_, expected)| is_at_work(&expected.state)) {
+        let (recording, now) = (Recording::read(&name), Instant::now());
+        let mut emulator = Emulator::new(recording.size);
+        recording.output.iter().for_each(|(_, text)| emulator.process(text.as_bytes(), now));
+        emulator.process(b"\x1b[?25h\x1b[99;1H\r\nOverwrite main.rs? [y/N] ", now);
+        let agent = agent_of(&expected.command);
+        let found = Agents::get().read(agent, &emulator.look(Some(RAW), now), |_| true).map(|it| it.activity);
+        assert_eq!(found, Some(Activity::Waiting), "{name}");
+        agents.extend(agent.map(|agent| agent.name.clone()));
+    }
+    assert!(4 < agents.len(), "{agents:?}");
 }
