@@ -74,7 +74,8 @@ fn type_and_send(target: &mut impl TypingTarget, record: &SharedRecord, message:
     for end in ends.chain([message.len()]) {
         record.lock().typed(message, Instant::now());
         let part = &message[typed..end];
-        let is_typed = if typed == 0 { target.press(part) } else { target.paste(part) };
+        let clearing = if target.types_alone() { "" } else { record.lock().clearing_line() };
+        let is_typed = if typed == 0 { target.press(&format!("{clearing}{part}")) } else { target.paste(part) };
         if !is_typed {
             return Err("takes no keys".to_owned());
         }
@@ -103,7 +104,8 @@ fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: 
 }
 
 /// Waits until what was typed stands in the composer. While there is none, or nobody knows, what was not read yet is
-/// discarded at once: it must not answer what has come up.
+/// discarded at once: it must not answer what has come up. A line that the terminal itself keeps is lost then, while
+/// its echo may go on standing there.
 fn wait_until_shown(
     target: &mut impl TypingTarget,
     record: &SharedRecord,
@@ -111,11 +113,21 @@ fn wait_until_shown(
     began: Instant,
 ) -> Result<(), String> {
     let typed_at = Instant::now();
+    let mut known_at = typed_at;
     loop {
-        match draft(target, record, typed) {
+        let found = draft(target, record, typed);
+        match found {
             Draft::Message => return Ok(()),
-            Draft::NoComposer | Draft::Unread if !record.lock().edits_lines() => record.lock().discard_unread(),
-            Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
+            Draft::Empty | Draft::Other => known_at = Instant::now(),
+            // An echo may be on its way.
+            Draft::Unread if known_at.elapsed() < PAINTING_LASTS && record.lock().edits_lines() => {}
+            Draft::NoComposer | Draft::Unread => {
+                let is_lost = record.lock().edits_lines();
+                record.lock().discard_unread();
+                if is_lost {
+                    return Err(retract(target, record, typed));
+                }
+            }
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
             return Err(retract(target, record, typed));
@@ -131,16 +143,11 @@ fn wait_until_allowed(target: &mut impl TypingTarget, record: &SharedRecord) -> 
         if !target.look() {
             return Err("is not listened to there".to_owned());
         }
-        let now = Instant::now();
-        let (refusal, is_drawing) = {
-            let mut record = record.lock();
-            (record.assess_refusal(now), record.is_drawing(now))
-        };
-        match refusal {
-            Some(refusal) => return Err(refusal),
-            None if !is_drawing => return Ok(()),
-            None if DRAWING_LASTS < began.elapsed() => return Err("is still drawing its screen".to_owned()),
-            None => thread::sleep(TICK),
+        match record.assess_refusal() {
+            (Some(refusal), _) => return Err(refusal),
+            (None, false) => return Ok(()),
+            (None, true) if DRAWING_LASTS < began.elapsed() => return Err("is still drawing its screen".to_owned()),
+            (None, true) => thread::sleep(TICK),
         }
     }
 }
@@ -150,8 +157,12 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
     let began = Instant::now();
     while record.lock().is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
         thread::sleep(BETWEEN_PICTURES);
-        if PAINTING_LASTS < began.elapsed() && !record.lock().edits_lines() {
+        if PAINTING_LASTS < began.elapsed() {
+            let is_lost = record.lock().edits_lines();
             record.lock().discard_unread();
+            if is_lost {
+                return Draft::NoComposer;
+            }
         }
     }
     let is_alone = record.reads_alone();
@@ -190,92 +201,4 @@ fn as_typed(message: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::supervisor::probe::Probe;
-    use crate::supervisor::record::Nudges;
-
-    /// Claude Code, which shows what was typed at the first look after it, and another screen from then on.
-    struct Claude {
-        record: SharedRecord,
-        later: String,
-        keys: String,
-        looks_after_keys: u32,
-    }
-
-    impl TypingTarget for Claude {
-        fn press(&mut self, keys: &str) -> bool {
-            self.keys += keys;
-            self.looks_after_keys = 0;
-            true
-        }
-
-        fn paste(&mut self, text: &str) -> bool {
-            assert_ne!(text, "", "Claude Code would look for a picture on the clipboard");
-            self.press(text)
-        }
-
-        fn types_alone(&self) -> bool {
-            true
-        }
-
-        fn look(&mut self) -> bool {
-            if !self.keys.is_empty() {
-                self.looks_after_keys += 1;
-                let screen = if self.looks_after_keys == 1 { composer(&self.keys) } else { self.later.clone() };
-                self.record.lock().output(screen.as_bytes(), Instant::now());
-            }
-            true
-        }
-    }
-
-    fn composer(draft: &str) -> String {
-        let rule = "─".repeat(80);
-        let column = draft.len() + 3;
-        format!("\x1b[H\x1b[2J{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{column}H")
-    }
-
-    /// Whether a message is sent to an agent that shows this after the message stood in its composer; and the keys.
-    fn sent_beside(message: &str, later: &str) -> (bool, String) {
-        let record = SharedRecord::new(Nudges::Known);
-        record.lock().runs(Probe::in_raw_mode("claude"), (24, 80));
-        let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
-        record.lock().output(composer("").as_bytes(), a_while_ago);
-        let mut claude =
-            Claude { record: record.clone(), later: later.to_owned(), keys: String::new(), looks_after_keys: 0 };
-        (deliver(&mut claude, &record, message).is_ok(), claude.keys)
-    }
-
-    #[test]
-    fn a_question_that_comes_up_before_the_return_key_is_not_answered() {
-        let menu = "\x1b[H\x1b[2J Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel";
-        assert_eq!(sent_beside("go on", menu), (false, "(sweep) go on".to_owned()));
-        let control = sent_beside("go on", &composer("(sweep) go on"));
-        assert_eq!(control, (true, "(sweep) go on\r".to_owned()));
-    }
-
-    #[test]
-    fn what_comes_up_below_a_message_is_not_answered() {
-        for below in ["  Enter deletes the branch", "  ? for shortcuts · Delete it? (y/n)"] {
-            let shown = format!("{}\x1b[4;1H{below}\x1b[2;16H", composer("(sweep) go on"));
-            assert!(!sent_beside("go on", &shown).0, "{below}");
-        }
-        let below_command =
-            |row: &str| sent_beside("/compact", &format!("{}\x1b[4;1H  {row}\x1b[2;11H", composer("/compact"))).0;
-        assert!(below_command("/compact   Clear the history"), "an agent says what a command of its own could be");
-        assert!(!below_command("Enter deletes the branch") && !below_command("/compact the history? (y/n)"));
-    }
-
-    #[test]
-    fn no_message_is_sent_beside_a_picture_that_is_not_complete() {
-        let (begun, done) = ("\x1b[?2026h", "\x1b[?2026l");
-        let composer = composer("(sweep) go on");
-        assert!(!sent_beside("go on", &format!("{composer}{begun}")).0);
-        assert!(sent_beside("go on", &format!("{begun}{composer}{done}")).0, "negative control");
-    }
-
-    #[test]
-    fn no_empty_text_is_pasted() {
-        assert_eq!(sent_beside("(", &composer("(")), (true, "(\r".to_owned()));
-    }
-}
+mod tests;

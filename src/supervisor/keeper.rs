@@ -171,7 +171,7 @@ impl Keeper {
         self.options.alerts.deliver_due();
         // What a child says, nobody sees, as of a run: it gets as long.
         let computing_max = self.options.policy.run_silent_after.to_std().unwrap_or_default();
-        let snapshot = self.record.lock().snapshot(computing_max, Instant::now());
+        let snapshot = self.record.snapshot(computing_max);
         if let Some(command) = self.write(db, &snapshot)? {
             self.is_relaunching = matches!(command.what, What::Relaunch(_));
             self.send(WatchEvent::Command(command));

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::ioctl_fionread;
 use rustix::termios::{LocalModes, QueueSelector, tcflush, tcgetattr};
 
-use super::processes::Process;
+use super::processes::{Process, is_shell};
 use crate::screen::LineMode;
 
 /// A process and its terminal.
@@ -53,6 +53,11 @@ impl Probe {
     pub fn foreground(&self) -> Vec<OsString> {
         let found = self.on_screen().map(|process| process.words);
         found.filter(|words| !words.is_empty()).unwrap_or_else(|| self.command.clone())
+    }
+
+    /// Whether the program that has the screen may be a shell at its prompt.
+    pub fn is_shell(&self) -> bool {
+        self.on_screen().map_or_else(|| is_shell(&self.command), |process| process.is_shell())
     }
 
     /// Whether the program that has the screen is the one that the operator started, not what that has started itself.

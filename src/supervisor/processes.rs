@@ -138,6 +138,13 @@ impl Process {
         children.next().filter(|_| self.starts_another() && children.next().is_none())
     }
 
+    /// Whether it may be a shell at its prompt, whatever it calls itself.
+    pub fn is_shell(&self) -> bool {
+        let named =
+            self.executable().map(PathBuf::into_os_string).into_iter().chain(self.words.iter().skip(1).cloned());
+        is_shell(&self.words) || is_shell(&named.collect::<Vec<_>>())
+    }
+
     fn is_runner(&self) -> bool {
         is_one_of(&self.words, &RUNNERS) || is_shell_name(&program(&self.words)) && 1 < self.words.len()
     }
@@ -228,7 +235,7 @@ impl Process {
 /// Whether a command line may be a shell at its prompt: after an option, the words may be the option's values.
 pub fn is_shell(words: &[OsString]) -> bool {
     let is_one = words.first().is_some_and(|word| is_shell_name(&word.to_string_lossy()));
-    is_one && words.get(1).is_none_or(|word| word.as_bytes().starts_with(b"-") && word != "-c")
+    is_one && words.get(1).is_none_or(|word| matches!(word.as_bytes().first(), Some(b'-' | b'+')) && word != "-c")
 }
 
 pub fn is_shell_name(command: &str) -> bool {

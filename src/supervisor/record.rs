@@ -7,17 +7,17 @@
 
 mod echo;
 mod intake;
+mod shared;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::output::{LINES_MAX, redacted};
-use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
-use crate::screen::{Agent, Agents, KnownActivity, Look, condensed};
+use crate::screen::{Agent, Agents, KnownActivity, Look, Statement, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
+pub use shared::SharedRecord;
 
 /// After a resize everything is drawn anew for so long at least: that is no progress, and no end of a question.
 const REDRAWING_LASTS: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const CHILDREN_WORK: f64 = 0.1;
 const TYPING_LASTS: Duration = Duration::from_secs(3);
 
 /// A screen that was drawn within this time may not be complete.
-const DRAWING_LASTS: Duration = Duration::from_millis(500);
+pub const DRAWING_LASTS: Duration = Duration::from_millis(500);
 
 /// Ctrl-U, by which terminals and line editors clear a line.
 const KILL_LINE: &str = "\x15";
@@ -63,39 +63,12 @@ pub enum Draft {
     Unread,
 }
 
-/// A record that several threads share.
-#[derive(Clone)]
-pub struct SharedRecord(Arc<Mutex<Record>>);
-
-impl SharedRecord {
-    pub fn new(nudges: Nudges) -> SharedRecord {
-        SharedRecord(Arc::new(Mutex::new(Record::new(nudges))))
-    }
-
-    /// Whether keys reach the agent itself, as far as each look finds out: no child that it lets read is behind what
-    /// looks like its composer. The record is not locked meanwhile.
-    pub fn reads_alone(&self) -> bool {
-        let is_vouched_for = self.lock().agent.is_some_and(Agent::is_vouched_for);
-        is_vouched_for || self.has_no_other_reader()
-    }
-
-    /// Whether only the program itself could read what is typed: a look at all processes.
-    pub fn has_no_other_reader(&self) -> bool {
-        let probe = self.lock().probe.clone();
-        probe.reads_alone()
-    }
-
-    /// Locks the record; a thread that panicked while it held the lock left the record valid.
-    pub fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Record {
-    /// Children that compute are progress until so long after the latest other progress.
-    pub fn snapshot(&mut self, computing_max: Duration, now: Instant) -> Snapshot {
+    /// `is_alone`: nobody else reads the keys. Children that compute are progress until so long after the latest other
+    /// progress.
+    pub fn snapshot(&mut self, is_alone: bool, computing_max: Duration, now: Instant) -> Snapshot {
         let began_at = *self.began_at.get_or_insert(now);
-        self.assess(None, now);
+        self.assess(is_alone, now);
         if self.end.is_none() {
             self.measure_children(now);
         }
@@ -113,14 +86,30 @@ impl Record {
         }
     }
 
-    /// Reads the screen: what the agent is doing, and whether it has made progress. Whether it reads alone is found out
-    /// here if that is not known.
-    fn assess(&mut self, is_alone: Option<bool>, now: Instant) {
+    /// Finds out which agent has the screen; it may be a program that the operator vouches for.
+    fn find_agent(&mut self) {
         if self.end.is_none() {
             let is_vouched_for = || self.nudges == Nudges::Idle && self.probe.shows_what_was_started();
             let prompt = || Agents::get().prompt().filter(|_| is_vouched_for());
             self.agent = Agents::get().of_command(&self.probe.foreground()).or_else(prompt);
         }
+    }
+
+    /// Whether the screen shows an idle composer, whoever reads the keys.
+    fn shows_composer(&mut self, now: Instant) -> bool {
+        self.find_agent();
+        let look = self.emulator.look(self.probe.mode(), now);
+        self.read_screen(&look).is_some_and(|seen| seen.activity == Activity::Idle)
+    }
+
+    fn read_screen(&self, look: &Look) -> Option<Statement> {
+        let is_current = |it: &Statement| self.refilled_quota.as_deref() != Some(it.question.as_str());
+        Agents::get().read(self.agent, look, is_current)
+    }
+
+    /// Reads the screen: what the agent is doing, and whether it has made progress.
+    fn assess(&mut self, is_alone: bool, now: Instant) {
+        self.find_agent();
         // A screen that is painted in part says nothing that is true.
         if self.is_painting(now) && self.end.is_none() {
             return;
@@ -141,7 +130,7 @@ impl Record {
     }
 
     /// Takes in what the agent reports of itself, and what its screen shows.
-    fn read_activities(&mut self, look: &Look, is_alone: Option<bool>, now: Instant) {
+    fn read_activities(&mut self, look: &Look, is_alone: bool, now: Instant) {
         let (agents, agent) = (Agents::get(), self.agent);
         let signals = self.emulator.take_signals();
         let of_signals = signals.iter().filter_map(|signal| agents.read_signal(agent, signal));
@@ -150,7 +139,7 @@ impl Record {
         if self.is_redrawn(now) && self.activities.repaints_question() {
             return;
         }
-        let on_screen = agents.read(agent, look, |it| self.refilled_quota.as_deref() != Some(it.question.as_str()));
+        let on_screen = self.read_screen(look);
         let shown = on_screen.as_ref().map(|seen| seen.activity);
         let is_doubted = shown == Some(Activity::Idle) && self.doubts_composer(look, is_alone, now);
         let size = self.emulator.size();
@@ -169,13 +158,11 @@ impl Record {
     }
 
     /// Whether the composer on the screen may be one of before the window became smaller, or be read by somebody else.
-    fn doubts_composer(&mut self, look: &Look, is_alone: Option<bool>, now: Instant) -> bool {
+    fn doubts_composer(&mut self, look: &Look, is_alone: bool, now: Instant) -> bool {
         let (agents, agent) = (Agents::get(), self.agent);
         let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
         let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
-        // Where the operator vouches for the program, that is found out once, before anything is typed.
-        let is_vouched_for = || agent.is_some_and(Agent::is_vouched_for);
-        let is_believed = is_anew && is_alone.unwrap_or_else(|| is_vouched_for() || self.probe.reads_alone());
+        let is_believed = is_anew && is_alone;
         self.redrawn.take_if(|_| is_believed);
         !is_believed
     }
@@ -222,12 +209,12 @@ impl Record {
             None => "has a terminal that cannot be looked at",
             Some(mode) if mode.hides() => "asks for something that nobody may see",
             Some(_) if self.agent.is_none() => "is no agent whose screens are known (--nudge idle)",
-            Some(_) if is_shell(&self.probe.foreground()) => "is a shell",
+            Some(_) if self.probe.is_shell() => "is a shell",
             Some(_) if is_idle && self.keyed_at.is_some_and(|at| now.duration_since(at) < TYPING_LASTS) => {
                 "is being typed into by a person"
             }
             Some(_) if is_idle && self.has_unread() => "has not read what was typed into it",
-            Some(_) if is_idle && !self.composer_is_empty => "has a draft in its composer",
+            Some(_) if is_idle && (!self.composer_is_empty || self.has_begun_line()) => "has a draft in its composer",
             Some(_) if is_idle => return None,
             Some(_) => match known {
                 Some(known) if known.activity != Activity::Idle => phrase(known.activity, known.kind.as_deref()),
@@ -238,8 +225,8 @@ impl Record {
     }
 
     /// Reads the screen anew, and returns why nothing may be typed now.
-    pub fn assess_refusal(&mut self, now: Instant) -> Option<String> {
-        self.assess(None, now);
+    fn assess_refusal(&mut self, is_alone: bool, now: Instant) -> Option<String> {
+        self.assess(is_alone, now);
         self.refusal(now)
     }
 
@@ -260,7 +247,7 @@ impl Record {
 
     /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
     pub fn draft(&mut self, message: &str, is_alone: bool, now: Instant) -> Draft {
-        self.assess(Some(is_alone), now);
+        self.assess(is_alone, now);
         let asks = self.question_since().is_some();
         let look = self.emulator.look(self.probe.mode(), now);
         let takes_it = is_alone && !asks && Agents::get().takes_message(self.agent, &look, message);
@@ -287,6 +274,18 @@ impl Record {
     /// Discards what was typed and not read yet.
     pub fn discard_unread(&self) {
         self.probe.discard_unread();
+    }
+
+    /// Whether a person has begun a line that the prompt may hide, since it was drawn anew: an agent that is known shows
+    /// all of its composer.
+    fn has_begun_line(&self) -> bool {
+        self.has_begun_line && self.agent.is_some_and(Agent::is_vouched_for)
+    }
+
+    /// The key that comes before a message where nobody sees what a person types: a line that the terminal keeps may have
+    /// been begun, although the prompt was drawn anew without that.
+    pub fn clearing_line(&self) -> &'static str {
+        if self.edits_lines() { KILL_LINE } else { "" }
     }
 
     /// The keys that clear the composer.

@@ -21,4 +21,5 @@ mod resized_questions;
 mod shared_sessions;
 mod stuck_agents;
 mod tmux_panes;
+mod vouched_prompts;
 mod words_to_go_on;

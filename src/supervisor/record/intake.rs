@@ -58,6 +58,8 @@ pub struct Record {
     pub(super) progressed_at: Option<Instant>,
     /// When the operator last typed a key.
     pub(super) keyed_at: Option<Instant>,
+    /// The operator has typed keys since the latest that ends or clears a line.
+    pub(super) has_begun_line: bool,
     pub(super) resized_at: Option<Instant>,
     /// What was drawn since the window became smaller: what was cut off may have been a question. None: the agent has
     /// drawn its composer anew since.
@@ -142,9 +144,10 @@ impl Record {
         self.progressed_at = Some(now);
     }
 
-    /// The operator has typed a key.
-    pub fn keyed(&mut self, now: Instant) {
+    /// The operator has typed these keys.
+    pub fn keyed(&mut self, keys: &[u8], now: Instant) {
         self.keyed_at = Some(now);
+        self.has_begun_line = keys.last().is_some_and(|key| !ENDING_A_LINE.contains(key));
         self.activities.keyed();
     }
 
@@ -220,6 +223,9 @@ impl Record {
         self.emulator.title()
     }
 }
+
+/// Return, Ctrl-C, Ctrl-D, Ctrl-U and Ctrl-\.
+const ENDING_A_LINE: [u8; 6] = [b'\r', b'\n', 0x03, 0x04, 0x15, 0x1c];
 
 /// The first line of a relaunched process.
 const RELAUNCHED: &str = "(started again)";

@@ -42,7 +42,7 @@ impl Story {
 
     fn snapshot(&mut self, seconds: f64) -> Snapshot {
         let at = self.at(seconds);
-        self.record.snapshot(HOUR, at)
+        self.record.snapshot(true, HOUR, at)
     }
 
     /// When it was last active, and last made progress, in seconds.
@@ -101,7 +101,7 @@ fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
         let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
         let at = story.at(seconds);
         story.record.replace_screen(Emulator::of(&capture), true, true, at);
-        let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(HOUR, at);
+        let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(true, HOUR, at);
         if seconds == 0.0 {
             story.types(10.0);
         }
@@ -152,7 +152,7 @@ fn a_person_who_types_makes_no_progress() {
     story.prints("> ", 0.0);
     story.snapshot(0.5);
     let at = story.at(1.0);
-    story.record.keyed(at);
+    story.record.keyed(b"x", at);
     story.prints("do as I say", 1.0);
     let snapshot = story.snapshot(1.5);
     assert_eq!((snapshot.active_at, snapshot.progressed_at), (Some(at), None));
@@ -172,7 +172,7 @@ fn composing(draft: &str, column: usize) -> Record {
     let mut record = Record::new(Nudges::Known);
     record.runs(Probe::in_raw_mode("claude"), (24, 80));
     record.output(screen_with(draft, column).as_bytes(), Instant::now());
-    record.snapshot(HOUR, Instant::now());
+    record.snapshot(true, HOUR, Instant::now());
     record
 }
 
@@ -233,7 +233,7 @@ fn a_question_in_a_picture_that_never_ends_is_seen() {
     let mut activity = |millis: u64| {
         let now = began + Duration::from_millis(millis);
         record.output(b"\x1b[?2026h", now);
-        record.snapshot(HOUR, now).activity.map(|known| known.statement.activity)
+        record.snapshot(true, HOUR, now).activity.map(|known| known.statement.activity)
     };
     assert_eq!(activity(200), Some(Activity::Idle), "the picture may still be completed");
     assert_eq!(activity(600), Some(Activity::Waiting));
@@ -242,7 +242,7 @@ fn a_question_in_a_picture_that_never_ends_is_seen() {
 /// What a smaller window has cut off is a question still; an agent that is at work draws nothing anew.
 #[test]
 fn what_a_resize_leaves_on_the_screen_is_no_idle_composer() {
-    let activity = |record: &mut Record, now| record.snapshot(HOUR, now).activity.map(|it| it.statement.activity);
+    let activity = |record: &mut Record, now| record.snapshot(true, HOUR, now).activity.map(|it| it.statement.activity);
     let below = "\x1b[12;1H  Delete the branch (y/n)?\x1b[2;3H";
     for (below, expected) in [(below, Some(Activity::Waiting)), ("", None)] {
         let (mut record, began) = (composing("", 0), Instant::now());
@@ -268,7 +268,7 @@ fn a_question_for_which_a_window_is_too_small_is_asked_until_the_window_could_sh
         let at = began + Duration::from_secs(seconds);
         record.resized((rows, 80), at);
         record.output(format!("\x1b[?1049h\x1b[2J\x1b[H{draws}").as_bytes(), at + Duration::from_millis(100));
-        let mut snapshot = |after| record.snapshot(HOUR, at + Duration::from_secs(after)).activity;
+        let mut snapshot = |after| record.snapshot(true, HOUR, at + Duration::from_secs(after)).activity;
         snapshot(1);
         snapshot(10).filter(|known| known.statement.activity == Activity::Waiting).map(|known| known.since)
     };
@@ -292,7 +292,7 @@ fn a_pane_that_was_made_smaller_is_idle_when_its_text_has_changed() {
     let mut activity = |has_other_text, seconds| {
         let now = began + Duration::from_secs(seconds);
         record.replace_screen(Emulator::of(&capture), true, has_other_text, now);
-        record.snapshot(HOUR, now).activity.map(|it| it.statement.activity)
+        record.snapshot(true, HOUR, now).activity.map(|it| it.statement.activity)
     };
     assert_eq!(activity(false, 60), None);
     assert_eq!(activity(true, 70), Some(Activity::Idle));

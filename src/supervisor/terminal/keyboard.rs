@@ -82,7 +82,7 @@ impl Keyboard {
 
     fn pass(&self, bytes: &[u8], has_key: bool) {
         if has_key {
-            self.record.lock().keyed(Instant::now());
+            self.record.lock().keyed(bytes, Instant::now());
         }
         let keys = {
             let mut state = self.state();

@@ -13,7 +13,7 @@ use crate::screen::{Capture, Emulator};
 use crate::supervisor::event::WatchEvent;
 use crate::supervisor::fence::{TypingTarget, deliver};
 use crate::supervisor::output::LineSplitter;
-use crate::supervisor::record::{End, SharedRecord};
+use crate::supervisor::record::{DRAWING_LASTS, End, SharedRecord};
 
 /// How long a shell must run until the agent counts as ended: a shell may run for a moment when an agent starts.
 const SHELL_LASTS: Duration = Duration::from_secs(1);
@@ -40,13 +40,15 @@ pub struct WatchedPane {
     record: SharedRecord,
     events: Sender<WatchEvent>,
     mark: Arc<WindowMark>,
+    /// The screen of the look before, while a message is typed.
+    looked: Option<Capture>,
 }
 
 impl WatchedPane {
     /// Starts watching: the pane is queried at each interval.
     pub fn start(pane: Pane, interval: Duration, record: SharedRecord, events: Sender<WatchEvent>) -> WatchedPane {
         let mark = Arc::new(WindowMark::new(pane.client.clone(), pane.id.clone()));
-        let watched = WatchedPane { pane, interval, record, events, mark };
+        let watched = WatchedPane { pane, interval, record, events, mark, looked: None };
         watched.spawn();
         watched
     }
@@ -117,6 +119,9 @@ impl WatchedPane {
         let mut pane = self.clone();
         thread::spawn(move || {
             let record = pane.record.clone();
+            // Whether anything is being drawn shows in two looks.
+            pane.look();
+            thread::sleep(DRAWING_LASTS);
             if let Err(why) = deliver(&mut pane, &record, &message) {
                 let _ = pane.events.send(WatchEvent::Undelivered(command_id, why));
             }
@@ -173,7 +178,10 @@ impl TypingTarget for WatchedPane {
 
     fn look(&mut self) -> bool {
         let Some(state) = self.pane.query().pane() else { return false };
-        self.update_record(&state, false, false, Instant::now());
-        self.pane.takes_keys(&state)
+        let has_changed = self.looked.as_ref().is_some_and(|before| *before != state.capture);
+        self.update_record(&state, has_changed, false, Instant::now());
+        let takes_keys = self.pane.takes_keys(&state);
+        self.looked = Some(state.capture);
+        takes_keys
     }
 }
