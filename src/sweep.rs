@@ -137,8 +137,9 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     };
     summary.conclusion = swept.as_ref().map_or_else(conclusion_of, |()| summary.concluded(options, cancel));
     // The scan's own connection may have been idle for too long: a new one may do.
-    let closed =
-        sweep.close(&mut store.db, &summary).or_else(|_| sweep.close(&mut options.database.connect(access)?, &summary));
+    let closed = sweep
+        .close(&mut store.db, &summary)
+        .or_else(|_| sweep.close(&mut options.database.connect_again(access)?, &summary));
     logs::sweep(&summary, &sweep.id);
     summary.took = began.elapsed();
     summary.has_pending_notifications = matches!(closed, Ok(Some(true)));

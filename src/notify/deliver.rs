@@ -54,7 +54,7 @@ pub fn deliver(
 
 fn deliver_here(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {
     let doing = "delivering notifications";
-    let mut db = url.connect(Access::Write).context(doing)?;
+    let mut db = url.connect_again(Access::Write).context(doing)?;
     let mut delivery =
         Delivery { db: &mut db, timeouts, notify, client: Client::new(REQUEST_TIMEOUT), result: Delivered::default() };
     delivery.run(is_over).map_err(|error| url.explain(error).context(doing))?;

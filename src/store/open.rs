@@ -158,6 +158,13 @@ impl Url {
         }
     }
 
+    /// Connects to what was opened before: another database may bear its name by now.
+    pub fn connect_again(&self, access: Access) -> Result<DbConnection> {
+        let mut db = self.connect(access)?;
+        db.look(|db| refuse_at_first_look(db, access))?;
+        Ok(db)
+    }
+
     /// Connects and checks that this database can be swept, or looked at.
     pub fn open(&self, access: Access) -> Result<Store> {
         self.open_to(match access {

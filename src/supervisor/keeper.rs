@@ -158,7 +158,9 @@ impl Keeper {
     fn round(&mut self) -> Result<(), RoundError> {
         let mut db = match self.db.take() {
             Some(db) => db,
-            None => self.options.url.connect(Access::Write).map_err(|error| RoundError::Lost(format!("{error:#}")))?,
+            None => {
+                self.options.url.connect_again(Access::Write).map_err(|error| RoundError::Lost(format!("{error:#}")))?
+            }
         };
         let done = self.round_with(&mut db);
         if !matches!(done, Err(RoundError::Lost(_))) {

@@ -62,7 +62,7 @@ pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskO
         // Of what left no row in the ledger, the ledger knows nothing.
         Some(Lost::Commit { entry_id, intended, wake }) if intended.is_change() => {
             let settled = database
-                .connect(Access::Write)
+                .connect_again(Access::Write)
                 .map(|mut db| settle::<S>(&mut db, examined.clone(), &entry_id, intended, wake, &context));
             let examined = settled.unwrap_or(examined);
             let is_done = examined.outcome == intended;

@@ -275,7 +275,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return Err(None);
         }
         if self.connection.is_none() {
-            let mut db = self.shared.url.connect(self.shared.access).map_err(Some)?;
+            let mut db = self.shared.url.connect_again(self.shared.access).map_err(Some)?;
             db.expect_many().map_err(|error| Some(error.into()))?;
             self.is_prepared = false;
             *self.connection = Some(db);

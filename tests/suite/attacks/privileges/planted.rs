@@ -58,6 +58,20 @@ fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
     assert!(file.exists());
 }
 
+/// While a daemon or a watcher is not connected, whoever owns the database may give its name to another one.
+#[test]
+fn a_superuser_who_connects_again_reads_no_schema_that_somebody_else_made() {
+    let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
+    database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
+    let (sql, file) = trap(&directory);
+    run(&mut connect(&mallory.at(&database.url)), &sql);
+
+    let again = Url::parse(&database.url).expect("a URL").connect_again(Access::Write);
+
+    let refused = again.err().expect("a refusal").to_string();
+    assert!(refused.contains("this role is a superuser") && !file.exists(), "{refused}");
+}
+
 /// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes
 /// back.
 #[test]
