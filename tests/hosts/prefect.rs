@@ -31,6 +31,7 @@ fn play(store: Store) {
     wakes::a_run_whose_worker_and_process_were_killed_is_completed_once_by_a_live_worker(&server);
     left::a_healthy_run_that_says_nothing_between_two_heartbeats_is_left(&server);
     left::a_run_without_any_heartbeat_is_given_more_time(&server);
+    left::what_others_write_stops_no_look_at_a_run(&server);
     left::a_pause_of_its_deployment_its_queue_or_its_pool_is_respected(&server);
     left::a_run_that_waits_or_is_being_cancelled_is_left(&server);
     escalations::an_escalation_is_read_back_frees_the_slot_and_can_be_retried(&server);

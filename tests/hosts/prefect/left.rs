@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::server::Server;
+use super::store::Store;
 use crate::program::found_of;
 
 pub fn a_healthy_run_that_says_nothing_between_two_heartbeats_is_left(server: &Server) {
@@ -29,6 +30,32 @@ pub fn a_run_without_any_heartbeat_is_given_more_time(server: &Server) {
     server.make_older(&run, 10.0);
     assert_eq!(server.would_be(&run), "continued");
     assert!(found_of(&server.explain(&run), "no run is live").contains("no heartbeat of it is known"));
+}
+
+/// Rows that only a writer of the tables can make: times that no calendar has, and many tasks of other runs.
+pub fn what_others_write_stops_no_look_at_a_run(server: &Server) {
+    let Store::Postgres(_) = server.store else { return };
+    let deployment = server.make_deployment("besieged");
+    let (run, other) = (server.api.make_running_run(&deployment), server.api.make_running_run(&deployment));
+    for at in ["294276-12-31 23:59:59Z", "4714-11-24 00:00Z BC", "infinity", "-infinity"] {
+        server.store.run(&format!(
+            "insert into events (event, resource_id, occurred, received, recorded, resource, payload)
+             select 'prefect.flow-run.heartbeat', 'prefect.flow-run.{other}', '{at}', now(), now(), '{{}}', '{{}}'"
+        ));
+        assert_eq!(server.would_be(&run), "healthy", "{at}");
+    }
+    server.store.run(&format!(
+        "insert into task_run (name, task_key, dynamic_key, flow_run_id, state_type, state_name, updated)
+         select 't', 't', n::text, '{other}', 'COMPLETED', 'Completed', now() - interval '2 hours'
+         from generate_series(1, 20000) n;
+         analyze task_run, flow_run"
+    ));
+    let look = "explain (format json) select is_alive, last_at from sweep.signs_of_life";
+    let plan = server.store.text(look).expect("a plan");
+    assert!(plan.contains("ix_task_run__flow_run_id") && !plan.contains("ix_task_run__updated"), "{plan}");
+    server.store.run(&format!(
+        "delete from task_run where flow_run_id = '{other}'; delete from events where resource_id like '%{other}'"
+    ));
 }
 
 pub fn a_pause_of_its_deployment_its_queue_or_its_pool_is_respected(server: &Server) {

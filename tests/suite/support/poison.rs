@@ -1,7 +1,8 @@
 //! Values that a host's row may hold and that mean nothing.
 
 /// Times that PostgreSQL keeps, and that nothing can have happened at.
-pub const ABSURD_TIMES: [&str; 5] = ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31"];
+pub const ABSURD_TIMES: [&str; 6] =
+    ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31", "294276-12-31 23:59:59.999999"];
 
 /// JSON that is well-formed and does not name an issue.
 pub const NAMELESS_JSON: [&str; 7] =

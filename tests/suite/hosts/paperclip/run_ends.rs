@@ -187,6 +187,43 @@ fn nothing_is_queued_beside_a_finalization() {
     }
 }
 
+/// An hour more than the last moment that PostgreSQL knows is none.
+#[test]
+fn no_time_in_a_row_of_its_host_ends_the_status() {
+    let mut world = World::new(On::Paperclip);
+    let company = world.company.clone();
+    for status in ["failed", "succeeded"] {
+        let (issue, run) = add_ended_run(&mut world, "claude_local", status, 60);
+        add_lease(&mut world, &issue, &run, 60);
+        world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
+        world.run(&format!(
+            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
+             values ('{run}', '{company}', '{issue}', 'finalizing', now())"
+        ));
+    }
+    world.run(
+        "create table times as select attrelid::regclass as host_table, attname
+         from pg_attribute join pg_class c on c.oid = attrelid
+         where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and atttypid = 'timestamptz'::regtype
+             and attnum > 0 and not attisdropped
+             and query_to_xml(format('select from %s limit 1', attrelid::regclass), true, true, '')::text <> ''",
+    );
+    let all = world.count("times");
+    assert!((20..100).contains(&all), "{all}");
+    world.run("set session_replication_role = replica");
+    for at in 0..all {
+        let column = format!("(select * from times order by 1, 2 offset {at} limit 1) t");
+        let [table, name] = ["host_table", "attname"].map(|part| world.text(part, &column).expect("a column"));
+        world.run(&format!("create temp table kept as select * from {table}"));
+        for time in ["294276-12-31 23:59:59.999999", "4714-11-24 00:00Z BC"] {
+            println!("{table}.{name} is {time}");
+            world.run(&format!("update {table} set {name} = '{time}'"));
+            world.status_document();
+        }
+        world.run(&format!("delete from {table}; insert into {table} select * from kept; drop table kept"));
+    }
+}
+
 /// Releases before 2026.831 have no such table.
 #[test]
 fn a_release_without_finalizations_is_swept_as_well() {

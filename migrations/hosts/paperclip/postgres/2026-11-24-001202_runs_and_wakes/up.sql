@@ -77,7 +77,7 @@ begin
         return null;
     end if;
     return (
-        select max(least(f.updated_at, coalesce(r.finished_at, r.created_at) + interval '3 hours'))
+        select max(least(f.updated_at, within_calendar(coalesce(r.finished_at, r.created_at)) + interval '3 hours'))
         from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
               order by r.created_at desc, r.id limit 1000) r
         join public.native_run_finalizations f on f.run_id = r.id

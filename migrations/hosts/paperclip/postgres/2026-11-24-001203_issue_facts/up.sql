@@ -193,7 +193,8 @@ left join lateral (
            max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
            -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
            -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
-           max(least(greatest(r.finished_at, lease.updated_at) + lease.patience, r.finished_at + interval '1 hour'))
+           max(least(within_calendar(greatest(r.finished_at, lease.updated_at)) + lease.patience,
+                     within_calendar(r.finished_at) + interval '1 hour'))
                filter (where lease.updated_at is not null) as leased_until,
            (array_agg(r.id order by r.created_at desc, r.id)
                filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,

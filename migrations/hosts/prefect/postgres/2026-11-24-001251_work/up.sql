@@ -25,17 +25,19 @@ from public.deployment d;
 create view signs_of_life as
 select f.id as flow_run_id,
        heartbeat.at is not null as has_heartbeats,
-       greatest(f.state_timestamp, heartbeat.at) > silent.before
-           or exists (select from public.log l where l.flow_run_id = f.id and l.timestamp > silent.before)
-           or exists (select from public.task_run t where t.flow_run_id = f.id and t.updated > silent.before) as is_alive,
-       greatest(f.created, f.state_timestamp, heartbeat.at,
-                (select max(l.timestamp) from public.log l where l.flow_run_id = f.id),
-                (select max(t.updated) from public.task_run t where t.flow_run_id = f.id)) as last_at
+       greatest(f.state_timestamp, heartbeat.at, tasks.last_at) > silent.before
+           or exists (select from public.log l where l.flow_run_id = f.id and l.timestamp > silent.before) as is_alive,
+       greatest(f.created, f.state_timestamp, heartbeat.at, tasks.last_at,
+                (select max(l.timestamp) from public.log l where l.flow_run_id = f.id)) as last_at
 from public.flow_run f
+cross join lateral (
+    -- With a filter, since a plain maximum is looked for in the index by time, through the task runs of all flow runs.
+    select max(t.updated) filter (where true) as last_at from public.task_run t where t.flow_run_id = f.id
+) tasks
 cross join lateral (
     select max(h.at) as at, max(h.at) - min(h.at) as every
     from (select e.occurred as at from public.events e
-          where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text and isfinite(e.occurred)
+          where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
 ) heartbeat
 cross join lateral (
