@@ -153,34 +153,60 @@ pub struct PlanStatus {
 impl PlanStatus {
     /// `steps` in the order of their positions.
     pub fn of(stored: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> PlanStatus {
-        let stalled = is_plan_stalled(stored, steps, now, threshold);
-        let derived = match (is_open(stored), stalled) {
-            (true, true) => "stalled",
-            (true, false) => "executing",
-            (false, _) => stored,
-        };
-        let stuck_since =
-            steps.iter().filter(|step| stalled && step.is_stalled(now, threshold)).map(|step| step.since).min();
-        PlanStatus {
-            stored: stored.to_owned(),
-            derived: derived.to_owned(),
-            stalled,
-            progress_percent: progress_percent(steps),
-            current_step: current(steps).map(|at| (steps[at].position, steps[at].title.clone())),
-            stuck_seconds: stuck_since.map(|since| (now - since).num_seconds()),
-        }
+        let mut progress = PlanProgress::new(now, threshold);
+        steps.iter().for_each(|step| progress.add(step));
+        progress.status(stored)
     }
 }
 
-/// Where among the steps their plan is: at the first in progress, else at the first that is pending.
-pub fn current(steps: &[Step]) -> Option<usize> {
-    let first = |status: &str| steps.iter().position(|step| step.status == status);
-    first("in_progress").or_else(|| first("pending"))
+/// How far a plan is, by its steps: one after the other, since there may be very many.
+pub struct PlanProgress {
+    now: DateTime<Utc>,
+    threshold: TimeDelta,
+    steps: u64,
+    behind: u64,
+    in_progress: Option<(i32, String)>,
+    pending: Option<(i32, String)>,
+    /// Since when the step that is stalled longest has been in progress.
+    stuck_since: Option<DateTime<Utc>>,
 }
 
-fn progress_percent(steps: &[Step]) -> u8 {
-    let behind = steps.iter().filter(|step| matches!(step.status.as_str(), "completed" | "skipped")).count();
-    if steps.is_empty() { 0 } else { (behind as f64 * 100.0 / steps.len() as f64).round() as u8 }
+impl PlanProgress {
+    pub fn new(now: DateTime<Utc>, threshold: TimeDelta) -> PlanProgress {
+        PlanProgress { now, threshold, steps: 0, behind: 0, in_progress: None, pending: None, stuck_since: None }
+    }
+
+    /// The next step by its position.
+    pub fn add(&mut self, step: &Step) {
+        self.steps += 1;
+        let place = || (step.position, step.title.clone());
+        match step.status.as_str() {
+            "completed" | "skipped" => self.behind += 1,
+            "in_progress" if self.in_progress.is_none() => self.in_progress = Some(place()),
+            "pending" if self.pending.is_none() => self.pending = Some(place()),
+            _ => {}
+        }
+        if step.is_stalled(self.now, self.threshold) {
+            self.stuck_since = self.stuck_since.into_iter().chain([step.since]).min();
+        }
+    }
+
+    pub fn status(self, stored: &str) -> PlanStatus {
+        let stuck_since = self.stuck_since.filter(|_| is_open(stored));
+        let derived = match (is_open(stored), stuck_since) {
+            (true, Some(_)) => "stalled",
+            (true, None) => "executing",
+            (false, _) => stored,
+        };
+        PlanStatus {
+            stored: stored.to_owned(),
+            derived: derived.to_owned(),
+            stalled: stuck_since.is_some(),
+            progress_percent: (self.behind as f64 * 100.0 / self.steps.max(1) as f64).round() as u8,
+            current_step: self.in_progress.or(self.pending),
+            stuck_seconds: stuck_since.map(|since| (self.now - since).num_seconds()),
+        }
+    }
 }
 
 /// The comment of an escalation on the linked issue. Markdown.

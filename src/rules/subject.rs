@@ -49,6 +49,10 @@ impl Kind {
         self.into()
     }
 
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Kind::ALL.iter().map(|kind| kind.name())
+    }
+
     /// Rows of sweep's own, and of hosts, name a kind as text.
     pub fn parse(name: &str) -> Option<Kind> {
         name.parse().ok()

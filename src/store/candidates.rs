@@ -4,9 +4,7 @@
 
 use std::fmt::{Display, Formatter};
 
-use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::{count_star, exists, not, sql};
-use diesel::pg::PgRowByRowLoadingMode;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
@@ -136,6 +134,21 @@ macro_rules! quarantined {
     };
 }
 
+/// Reads the rows of a query one by one, so that few of them are in memory.
+macro_rules! for_each_row {
+    ($db:expr, $query:expr, $row:ty, $each:expr) => {
+        match $db {
+            $crate::store::Db::Postgres(db) => {
+                $query.load_iter::<$row, diesel::pg::PgRowByRowLoadingMode>(db)?.try_for_each($each)
+            }
+            $crate::store::Db::Sqlite(db) => {
+                $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?.try_for_each($each)
+            }
+        }
+    };
+}
+pub(super) use for_each_row;
+
 /// Restricts a boxed query of a view to a part, wherever that begins.
 macro_rules! within {
     ($view:ident, $query:expr, $part:expr) => {{
@@ -212,14 +225,7 @@ macro_rules! nominations {
 
             fn each_candidate(db: &mut Db, part: &Part, mut each: impl FnMut(Candidate)) -> QueryResult<()> {
                 let each = |row: QueryResult<Candidate>| row.map(&mut each);
-                match db {
-                    Db::Postgres(db) => candidates!($candidates, Self::KIND, part, rows)
-                        .load_iter::<Candidate, PgRowByRowLoadingMode>(db)?
-                        .try_for_each(each),
-                    Db::Sqlite(db) => candidates!($candidates, Self::KIND, part, rows)
-                        .load_iter::<Candidate, DefaultLoadingMode>(db)?
-                        .try_for_each(each),
-                }
+                for_each_row!(db, candidates!($candidates, Self::KIND, part, rows), Candidate, each)
             }
 
             fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {

@@ -12,6 +12,7 @@ use super::latest::{self, EndedSweep};
 use super::ledger::Action;
 use super::open::patience::Patience;
 use super::open::{Store, Url};
+use super::outbox::Destination;
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
 use super::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
@@ -155,6 +156,7 @@ impl Swept {
 fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
     use failures::*;
     let held = failures::table.group_by(kind).select((kind, count_star())).filter(quarantined_at.is_not_null());
+    let held = held.filter(kind.eq_any(Kind::names()));
     by_name(held.load(db)?)
 }
 
@@ -174,7 +176,8 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
         };
     }
     // Boxed: the compiler takes minutes for the type of all of it.
-    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).into_boxed();
+    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(kind.eq_any(Kind::names()));
+    let open = open.into_boxed();
     let open = open
         .filter(exempted!(exemptions, exemptions::kind.eq(kind).and(exemptions::subject_id.eq(subject_id))))
         .filter(exempted!(agent_exemptions, agent_exemptions::agent_id.nullable().eq(agent_id)))
@@ -190,7 +193,7 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
 fn handed_over(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, i64>> {
     use recoveries::*;
     let lately = recoveries::table.group_by(kind).select((kind, count_star()));
-    let lately = lately.filter(created_at.gt(Instant(now - TimeDelta::days(7))));
+    let lately = lately.filter(created_at.gt(Instant(now - TimeDelta::days(7)))).filter(kind.eq_any(Kind::names()));
     by_name(lately.filter(action.eq(Action::HandOver.name())).load(db)?)
 }
 
@@ -198,9 +201,10 @@ fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     use notifications::*;
     let oldest: Option<RawInstant> = waiting!().order(created_at).select(created_at).first(db).optional()?;
     let of_each = (destination, count_star());
-    let dead = notifications::table.filter(dead_at.is_not_null());
+    let is_known = || destination.eq_any(Destination::ALL.iter().map(|it| it.name()));
+    let dead = notifications::table.filter(dead_at.is_not_null()).filter(is_known());
     Ok(Outbox {
-        pending: by_name(waiting!().group_by(destination).select(of_each).load(db)?)?,
+        pending: by_name(waiting!().filter(is_known()).group_by(destination).select(of_each).load(db)?)?,
         dead: by_name(dead.group_by(destination).select(of_each).load(db)?)?,
         oldest_pending_at: oldest.and_then(|at| at.instant()),
     })

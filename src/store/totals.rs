@@ -13,6 +13,7 @@ use serde_json::json;
 use super::Db;
 use super::schema::recoveries;
 use super::types::{Document, Instant, LossyText, RawInstant, WrittenDocument};
+use crate::rules::Kind;
 
 /// By kind, then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
@@ -72,7 +73,7 @@ pub(super) use {latest, latest_memory, to_be_counted};
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
     let latest: (Option<RawInstant>, Option<WrittenDocument>) = diesel::select(latest_memory!(now)).get_result(db)?;
     // What cannot be read is counted again, from the beginning.
-    let read = latest.0.zip(latest.1.and_then(|counts| counts.read()));
+    let read: Option<(RawInstant, Totals)> = latest.0.zip(latest.1.and_then(|counts| counts.read()));
     Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
 }
 
@@ -80,7 +81,9 @@ fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Total
 fn count(db: &mut Db, mut totals: Totals, from: &RawInstant, until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
     use recoveries::{action, created_at, kind};
     let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
-    let later = grouped.filter(created_at.ge(from));
+    // Whoever may write to the ledger may name any number of others.
+    totals.retain(|of_kind, _| Kind::parse(of_kind).is_some());
+    let later = grouped.filter(kind.eq_any(Kind::names())).filter(created_at.ge(from));
     let counted = match until {
         None => later,
         Some(until) => later.filter(created_at.lt(Instant(until))),

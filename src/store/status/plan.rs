@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
-use crate::rules::step::{PlanStatus, Step, current};
+use crate::rules::step::{PlanProgress, PlanStatus, Step};
 use crate::store::Db;
+use crate::store::candidates::for_each_row;
 use crate::store::schema::{plans, step_facts, step_work_state};
 use crate::store::steps::stalled_after;
 use crate::store::types::{IsOneOf, LossyText, RawInstant};
@@ -98,32 +99,47 @@ fn summary(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> Qu
     let columns = (plans::id, plans::tenant, title, plans::status);
     let row: Option<PlanRow> = plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()?;
     let Some(row) = row else { return Ok(None) };
-    let mut steps = steps(db, id, now)?;
-    if let Some(at) = current(&steps) {
-        let in_order = step_facts::table.filter(step_facts::plan_id.eq(id));
-        let in_order = in_order.order((step_facts::position, step_facts::subject_id));
-        let its_title = in_order.select(step_facts::title).offset(at as i64).first::<LossyText>(db).optional()?;
-        steps[at].title = its_title.map(LossyText::into).unwrap_or_default();
+    let mut status = progress(db, id, now, threshold)?.status(&row.status.0);
+    if let Some((_, title)) = &mut status.current_step {
+        *title = current_title(db, id)?.unwrap_or_default();
     }
-    let status = PlanStatus::of(&row.status.0, &steps, now, threshold);
     Ok(Some(PlanSummary { id: row.id, tenant: row.tenant.0, title: row.title.0, status }))
 }
 
-/// All steps of a plan in their order, without their ids and titles: there may be very many.
-fn steps(db: &mut Db, plan: &Id, now: DateTime<Utc>) -> QueryResult<Vec<Step>> {
+/// Reads all steps of a plan, in their order and without their ids and titles.
+fn progress(db: &mut Db, plan: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<PlanProgress> {
     use step_facts::*;
-    let columns = (position, status, idle_since, stalled_after_seconds);
-    let rows = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns);
-    let step = |(at, stored, since, seconds): (i32, LossyText, RawInstant, Option<i32>)| Step {
-        id: Id(String::new()),
-        position: at,
-        title: String::new(),
-        status: stored.0,
-        // One that cannot be read makes no step stalled.
-        since: since.instant().unwrap_or(now),
-        stalled_after: stalled_after(seconds),
+    type Row = (i32, LossyText, RawInstant, Option<i32>);
+    let mut progress = PlanProgress::new(now, threshold);
+    let add = |row: QueryResult<Row>| {
+        row.map(|(at, stored, since, seconds)| {
+            progress.add(&Step {
+                id: Id(String::new()),
+                position: at,
+                title: String::new(),
+                status: stored.0,
+                // One that cannot be read makes no step stalled.
+                since: since.instant().unwrap_or(now),
+                stalled_after: stalled_after(seconds),
+            });
+        })
     };
-    Ok(rows.load(db)?.into_iter().map(step).collect())
+    let rows = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id));
+    for_each_row!(db, rows.select((position, status, idle_since, stalled_after_seconds)), Row, add)?;
+    Ok(progress)
+}
+
+/// What the step is called at which the plan is: the first in progress, else the first that is pending.
+fn current_title(db: &mut Db, plan: &Id) -> QueryResult<Option<String>> {
+    use step_facts::*;
+    for state in ["in_progress", "pending"] {
+        let its_steps = step_facts::table.filter(plan_id.eq(plan)).filter(status.eq(state));
+        let first = its_steps.order((position, subject_id)).select(title).first::<LossyText>(db).optional()?;
+        if first.is_some() {
+            return Ok(first.map(LossyText::into));
+        }
+    }
+    Ok(None)
 }
 
 #[derive(Queryable)]

@@ -2,6 +2,7 @@
 
 use sweep::rules::Id;
 
+use super::small;
 use crate::support::world::{On, World};
 
 /// What a transaction has fetched of a table by its indexes.
@@ -132,6 +133,50 @@ fn a_hundred_thousand_comments_are_nothing_to_a_sweep() {
     ));
     assert_eq!(fetched(&mut world, "sweep.comments", &issue), 0);
     assert_eq!(world.sweep().outcome(&issue), "continued");
+}
+
+/// A sweep remembers the ledger's counts, and the metrics show them: of kinds and destinations that there are.
+#[test]
+fn names_that_nobody_knows_in_sweeps_own_tables_cost_nothing() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.run(
+        "set session_replication_role = replica;
+         insert into recoveries (id, sweep_id, kind, subject_id, action, attempt, reason, episode_began_at, created_at,
+                                 settled_at)
+         select gen_random_uuid(), gen_random_uuid(), repeat('k', 90) || n, gen_random_uuid(), 'continue', 1, 'x',
+                now(), now() - interval '90 minutes', now()
+         from generate_series(1, 100000) n;
+         insert into failures (kind, subject_id, reason, quarantined_at)
+         select repeat('k', 90) || n, gen_random_uuid(), 'x', now() from generate_series(1, 100000) n",
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    let metrics = directory.path().join("metrics").display().to_string();
+    for _ in 0..2 {
+        let ran = small(&world.url, ["--output", "json", "--metrics-file", &metrics]).run();
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    assert_eq!(world.wakes_for(&issue), 1);
+    let shown = std::fs::read_to_string(metrics).expect("metrics");
+    assert!(shown.len() < 20_000 && !shown.contains("kkk"), "{shown}");
+}
+
+#[test]
+fn the_steps_of_a_plan_are_read_one_by_one() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let (plan, step) = world.stalled_step(Some(&agent));
+    world.run(&format!(
+        "set session_replication_role = replica;
+         update plans set status = 'stalled';
+         insert into plan_steps (plan_id, position, title, status)
+         select '{plan}', 10 + n, 'Later', 'pending' from generate_series(1, 200000) n"
+    ));
+    let ran = small(&world.url, ["status", "--plan", &plan.0, "--output", "json"]).run();
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let shown = ran.json();
+    assert_eq!((&shown["derived"], &shown["steps"][0]["id"]), (&"stalled".into(), &step.0.into()));
 }
 
 /// What one company may write into its own rows about another's.
