@@ -106,27 +106,38 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Holds back the smallest part of a tenant's subjects without which the others are plausible.
     fn of_tenant(&mut self, tenant: Portion, mut estimate: Estimate, judged: &mut Judged) -> Result<()> {
-        let whole = tenant.part(self.context.held);
-        // An agent that has all of them is judged with the tenant.
-        let agent = self.evidence.agent_with_most(&whole, estimate.guarded.in_progress)?;
-        let mut agent = agent.map(|agent| Portion { group: Some(agent), ..tenant.clone() });
+        let mut agent = self.agent_of(&tenant, estimate.guarded.in_progress)?;
         if let Some(held) = agent.clone().map(|agent| self.of_agent(agent)).transpose()?.flatten() {
             judged.held.push(held);
             agent = None;
             estimate = self.evidence.estimate(&tenant.part(&self.without(judged.held_of(&tenant))))?;
         }
         self.evidence.judge(&tenant.part(&self.without(judged.held_of(&tenant))), &mut estimate)?;
-        if let Some(agent) = agent.filter(|_| self.evidence.stops(&mut estimate.guarded)) {
-            let except = self.without([&agent]);
-            let others = self.counted(&tenant.part(&except))?;
-            if !self.memory.guard.exceeds_share(others.guarded.stranded, others.guarded.in_progress) {
-                let Estimate { guarded, agent: name, .. } = self.counted(&agent.part(self.context.held))?;
-                judged.held.push(HeldPart { portion: agent, agent: name, guarded });
-                estimate = others;
-            }
+        if self.evidence.stops(&mut estimate.guarded)
+            && let Some(agent) = agent
+            && let Some((of_agent, beside)) = self.apart(&tenant, &agent)?
+        {
+            judged.held.push(HeldPart { portion: agent, agent: of_agent.agent, guarded: of_agent.guarded });
+            estimate = beside;
         }
         self.settle(tenant, estimate, judged);
         Ok(())
+    }
+
+    /// How much is stranded of an agent, and of the others of its tenant; None if those are no better.
+    fn apart(&mut self, tenant: &Portion, agent: &Portion) -> Result<Option<(Estimate, Estimate)>> {
+        let except = self.without([agent]);
+        let beside = self.counted(&tenant.part(&except))?;
+        if self.memory.guard.exceeds_share(beside.guarded.stranded, beside.guarded.in_progress) {
+            return Ok(None);
+        }
+        Ok(Some((self.counted(&agent.part(self.context.held))?, beside)))
+    }
+
+    /// Its agent that has most of the subjects in progress. One that has all of them is judged with the tenant.
+    fn agent_of(&mut self, tenant: &Portion, in_progress: u64) -> Result<Option<Portion>> {
+        let agent = self.evidence.agent_with_most(&tenant.part(self.context.held), in_progress)?;
+        Ok(agent.map(|agent| Portion { group: Some(agent), ..tenant.clone() }))
     }
 
     fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
@@ -177,7 +188,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             for tenant in self.evidence.tenants(of_others, 0)? {
                 let counted = self.counted(&tenant.part(self.context.held))?;
                 judged.others.guarded = judged.others.guarded.without(&counted.guarded);
-                self.settle(tenant, counted, judged);
+                let agent = self.agent_of(&tenant, counted.guarded.in_progress)?;
+                let apart = agent.as_ref().map(|agent| self.apart(&tenant, agent)).transpose()?.flatten();
+                match agent.zip(apart) {
+                    Some((agent, (of_agent, beside))) => judged.tenants.extend([(agent, of_agent), (tenant, beside)]),
+                    None => self.settle(tenant, counted, judged),
+                }
             }
             judged.hold_small(&guard);
         }

@@ -18,7 +18,7 @@ pub struct Estimate {
 #[derive(Default)]
 pub struct Judged {
     pub held: Vec<HeldPart>,
-    /// Those that are judged one by one, without what is held back of them.
+    /// Those that are judged one by one, without what is held back of them; of small ones their agents as well.
     pub tenants: Vec<(Portion, Estimate)>,
     /// All other tenants together.
     pub others: Estimate,
@@ -64,7 +64,8 @@ impl Judged {
         self.tenants = left;
         for (tenant, estimate) in held {
             match is_any_left {
-                true => self.hold(tenant, estimate.guarded),
+                true if tenant.group.is_none() => self.hold(tenant, estimate.guarded),
+                true => self.held.push(HeldPart { portion: tenant, agent: estimate.agent, guarded: estimate.guarded }),
                 false => self.tenants.push((tenant, estimate)),
             }
         }

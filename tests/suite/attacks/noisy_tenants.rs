@@ -127,6 +127,24 @@ on_each_host! {
         assert_eq!(swept.issues("continued"), 44);
     }
 
+    fn an_agent_does_not_tip_the_balance_for_the_others_of_its_small_tenant(world) {
+        let (tenant, beside) = (world.tenant("acme"), world.tenant("other"));
+        world.orphans_of(&tenant, 0..19);
+        let colleague = Tenant { agent: world.colleague(&tenant), name: tenant.name.clone() };
+        world.at_work_of(&colleague, 100..109);
+        world.orphans_of(&colleague, 200..201);
+        world.orphans_of(&beside, 300..301);
+        world.at_work_of(&beside, 400..404);
+
+        let swept = world.sweep_guarded();
+
+        let (guard, held) = swept.held();
+        assert_eq!((guard, held.as_array().map(Vec::len)), (&Value::Null, Some(1)), "{held}");
+        assert_eq!((&held[0]["agent_id"], &held[0]["stranded"]), (&json!(tenant.agent), &json!(19)));
+        assert!(held[0]["agent"].is_string(), "{held}");
+        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 2, 19));
+    }
+
     fn an_agent_does_not_tip_the_balance_for_the_others_of_its_tenant(world) {
         let (tenant, beside) = (world.tenant("acme"), world.tenant("other"));
         world.orphans_of(&tenant, 0..20);
