@@ -168,7 +168,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The kinds one after the other, with the same connections and within the same limits. That a kind cannot be looked
+    /// The kinds one after the other, with the same connections and within the same limits. That one cannot be looked
     /// at, because its rows are too many or its view is broken, is no reason to leave the others; an outage is.
     fn kinds(&mut self, store: &mut Store, summary: &mut Summary, observer: &mut impl Observer) -> Result<()> {
         let (deadline, kinds) = (self.limits.deadline, self.options.selection.kinds());

@@ -276,14 +276,14 @@ impl Record {
         self.probe.discard_unread();
     }
 
-    /// Whether a person has begun a line that the prompt may hide, since it was drawn anew: an agent that is known shows
-    /// all of its composer.
+    /// Whether a person has begun a line that the prompt may hide, since it was drawn anew. An agent that is known
+    /// shows all of its composer.
     fn has_begun_line(&self) -> bool {
         self.has_begun_line && self.agent.is_some_and(Agent::is_vouched_for)
     }
 
-    /// The key that comes before a message where nobody sees what a person types: a line that the terminal keeps may have
-    /// been begun, although the prompt was drawn anew without that.
+    /// The key that comes before a message where nobody sees what a person types: a line that the terminal keeps may
+    /// have been begun, although the prompt was drawn anew without that.
     pub fn clearing_line(&self) -> &'static str {
         if self.edits_lines() { KILL_LINE } else { "" }
     }

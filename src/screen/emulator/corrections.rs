@@ -19,7 +19,7 @@ pub enum Odd {
     SelectiveErase,
     /// Another screen is shown. Of some terminals both have the same rows that scroll.
     OtherScreen,
-    /// The cursor goes to another row. Behind a full row, the emulator lets it stand beyond the end of that one as well.
+    /// The cursor goes to another row. Behind a full row, the emulator lets it stand beyond the end of that as well.
     Row,
     /// Behind a full row, terminals differ about where the cursor stands after it.
     Behind,
