@@ -104,40 +104,18 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         Ok(Found { parts: judged.held, rest })
     }
 
-    /// Holds back the smallest part of a tenant's subjects without which the others are plausible.
+    /// Holds back the smallest part of a tenant's subjects that is implausible.
     fn of_tenant(&mut self, tenant: Portion, mut estimate: Estimate, judged: &mut Judged) -> Result<()> {
-        let mut agent = self.agent_of(&tenant, estimate.guarded.in_progress)?;
-        if let Some(held) = agent.clone().map(|agent| self.of_agent(agent)).transpose()?.flatten() {
+        // An agent that has all of them is judged with the tenant.
+        let agent = self.evidence.agent_with_most(&tenant.part(self.context.held), estimate.guarded.in_progress)?;
+        let agent = agent.map(|agent| self.of_agent(Portion { group: Some(agent), ..tenant.clone() })).transpose()?;
+        if let Some(held) = agent.flatten() {
             judged.held.push(held);
-            agent = None;
             estimate = self.evidence.estimate(&tenant.part(&self.without(judged.held_of(&tenant))))?;
         }
         self.evidence.judge(&tenant.part(&self.without(judged.held_of(&tenant))), &mut estimate)?;
-        if self.evidence.stops(&mut estimate.guarded)
-            && let Some(agent) = agent
-            && let Some((of_agent, beside)) = self.apart(&tenant, &agent)?
-        {
-            judged.held.push(HeldPart { portion: agent, agent: of_agent.agent, guarded: of_agent.guarded });
-            estimate = beside;
-        }
         self.settle(tenant, estimate, judged);
         Ok(())
-    }
-
-    /// How much is stranded of an agent, and of the others of its tenant; None if those are no better.
-    fn apart(&mut self, tenant: &Portion, agent: &Portion) -> Result<Option<(Estimate, Estimate)>> {
-        let except = self.without([agent]);
-        let beside = self.counted(&tenant.part(&except))?;
-        if self.memory.guard.exceeds_share(beside.guarded.stranded, beside.guarded.in_progress) {
-            return Ok(None);
-        }
-        Ok(Some((self.counted(&agent.part(self.context.held))?, beside)))
-    }
-
-    /// Its agent that has most of the subjects in progress. One that has all of them is judged with the tenant.
-    fn agent_of(&mut self, tenant: &Portion, in_progress: u64) -> Result<Option<Portion>> {
-        let agent = self.evidence.agent_with_most(&tenant.part(self.context.held), in_progress)?;
-        Ok(agent.map(|agent| Portion { group: Some(agent), ..tenant.clone() }))
     }
 
     fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
@@ -177,7 +155,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     /// The tenants of which so few are stranded that each is plausible must be plausible together as well. If they are
-    /// not, those of which too large a share is stranded are held back: no tenant of which most is at work.
+    /// not, the one without which they were is held back; else all that is left: the picture is false as a whole.
     fn of_small(&mut self, of_others: &Part, judged: &mut Judged) -> Result<Option<Guarded>> {
         let guard = self.memory.guard;
         let mut small = judged.small(&guard);
@@ -188,14 +166,9 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             for tenant in self.evidence.tenants(of_others, 0)? {
                 let counted = self.counted(&tenant.part(self.context.held))?;
                 judged.others.guarded = judged.others.guarded.without(&counted.guarded);
-                let agent = self.agent_of(&tenant, counted.guarded.in_progress)?;
-                let apart = agent.as_ref().map(|agent| self.apart(&tenant, agent)).transpose()?.flatten();
-                match agent.zip(apart) {
-                    Some((agent, (of_agent, beside))) => judged.tenants.extend([(agent, of_agent), (tenant, beside)]),
-                    None => self.settle(tenant, counted, judged),
-                }
+                self.settle(tenant, counted, judged);
             }
-            judged.hold_small(&guard);
+            judged.hold_one(&guard);
         }
         let (mut small, mut rest) = (judged.small(&guard), judged.rest());
         Ok((self.evidence.stops(&mut small) && self.evidence.stops(&mut rest)).then_some(rest))

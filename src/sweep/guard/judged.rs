@@ -18,7 +18,7 @@ pub struct Estimate {
 #[derive(Default)]
 pub struct Judged {
     pub held: Vec<HeldPart>,
-    /// Those that are judged one by one, without what is held back of them; of small ones their agents as well.
+    /// Those that are judged one by one, without what is held back of them.
     pub tenants: Vec<(Portion, Estimate)>,
     /// All other tenants together.
     pub others: Estimate,
@@ -50,24 +50,17 @@ impl Judged {
         small.fold(self.others.guarded, Guarded::and)
     }
 
-    /// Holds back the small one that has most of what is stranded of them; if none has, each of which too large a share
-    /// is stranded, unless nothing is left without these.
-    pub fn hold_small(&mut self, guard: &Guard) {
-        let stranded = self.small(guard).stranded;
-        let is_too_much = |it: &Guarded| is_small(guard, it) && guard.exceeds_share(it.stranded, it.in_progress);
-        let has_most = |it: &Guarded| is_too_much(it) && stranded < 2 * it.stranded;
-        let tenants: Vec<(Portion, Estimate)> = std::mem::take(&mut self.tenants);
-        let is_held = |it: &Guarded, has_one| if has_one { has_most(it) } else { is_too_much(it) };
-        let has_one = tenants.iter().any(|(_, it)| has_most(&it.guarded));
-        let (held, left) = tenants.into_iter().partition::<Vec<_>, _>(|(_, it)| is_held(&it.guarded, has_one));
-        let is_any_left = !left.is_empty() || 0 < self.others.guarded.in_progress;
-        self.tenants = left;
-        for (tenant, estimate) in held {
-            match is_any_left {
-                true if tenant.group.is_none() => self.hold(tenant, estimate.guarded),
-                true => self.held.push(HeldPart { portion: tenant, agent: estimate.agent, guarded: estimate.guarded }),
-                false => self.tenants.push((tenant, estimate)),
-            }
+    /// Holds back the one of them without which most of the others is at work, if there is such a one.
+    pub fn hold_one(&mut self, guard: &Guard) {
+        let small = self.small(guard);
+        let is_it = |it: &Guarded| {
+            let others = small.without(it);
+            is_small(guard, it) && !guard.exceeds_share(others.stranded, others.in_progress)
+        };
+        let found = (0..self.tenants.len()).filter(|at| is_it(&self.tenants[*at].1.guarded));
+        if let Some(at) = found.max_by_key(|at| self.tenants[*at].1.guarded.stranded) {
+            let (tenant, estimate) = self.tenants.remove(at);
+            self.hold(tenant, estimate.guarded);
         }
     }
 }
