@@ -99,32 +99,45 @@ impl Emulator {
             let (read, rest) = bytes.split_at(length);
             bytes = rest;
             // The last byte is held back until it is known where the cursor is.
-            let (before, mut last) = read.split_at(length - 1);
+            let (before, last) = read.split_at(length - 1);
             self.parse(before);
-            let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
-            if odd == Some(Odd::ReverseIndex) && self.corrections.has_rows_above_region() && is_in_first_row {
-                last = CANCEL;
-            }
-            let was_behind_row = self.is_behind_row();
-            self.parse(last);
-            self.parser.callbacks_mut().is_misread |= self.corrections.has_doubtful_text();
             match odd {
-                Some(Odd::Row) if was_behind_row => self.parse(TO_THE_LAST_COLUMN),
-                Some(Odd::Behind) if was_behind_row => self.corrections.doubts_place(),
-                Some(Odd::Region) => self.parse(TO_THE_FIRST_ROW),
-                Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
-                Some(Odd::OtherScreen) => {
-                    let has_region = self.corrections.has_region(self.size().0);
-                    self.parser.callbacks_mut().is_misread |= has_region;
-                }
-                Some(Odd::ReverseIndex | Odd::Row | Odd::Behind) | None => {}
+                None => self.parse(last),
+                Some(odd) => self.correct(&odd, last),
             }
+            self.parser.callbacks_mut().is_misread |= self.corrections.is_misread();
         }
     }
 
-    /// Whether the last cell of the row is written, and the next character would begin the next row.
-    fn is_behind_row(&self) -> bool {
-        self.size().1 <= self.parser.screen().cursor_position().1
+    /// Ends a sequence as terminals do.
+    fn correct(&mut self, odd: &Odd, last: &[u8]) {
+        let ((rows, columns), was_alternate) = (self.size(), self.is_alternate());
+        let (row, column) = self.parser.screen().cursor_position();
+        let is_behind_row = columns <= column;
+        let is_ignored = match odd {
+            Odd::ReverseIndex => self.corrections.has_rows_above_region() && row == 0,
+            Odd::Region => !self.corrections.adopt_region(rows),
+            _ => false,
+        };
+        self.parse(if is_ignored { CANCEL } else { last });
+        match odd {
+            Odd::Region if !is_ignored => self.parse(TO_THE_FIRST_ROW),
+            Odd::Row if is_behind_row => self.parse(TO_THE_LAST_COLUMN),
+            Odd::Behind if is_behind_row => self.corrections.doubts_place(),
+            Odd::Back if is_behind_row || column == 0 && 0 < row && self.parser.screen().row_wrapped(row - 1) => {
+                self.corrections.doubts_place();
+            }
+            Odd::SelectiveErase => self.parser.callbacks_mut().is_misread = true,
+            Odd::OtherScreen { saves_cursor } => {
+                self.parser.callbacks_mut().is_misread |= self.corrections.has_region(rows);
+                match (was_alternate, self.is_alternate()) {
+                    (false, true) => self.parse(format!("\x1b[{};{}H", row + 1, column + 1).as_bytes()),
+                    (true, false) if *saves_cursor => {}
+                    _ => self.corrections.doubts_place(),
+                }
+            }
+            _ => {}
+        }
     }
 
     fn parse(&mut self, bytes: &[u8]) {
@@ -221,7 +234,7 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),
         has_rung: out_of_band.has_rung,
-        is_misread: out_of_band.is_misread,
+        is_misread: out_of_band.is_misread || out_of_band.has_wrapped_unasked(screen),
         takes_pastes: screen.bracketed_paste(),
         ..Look::default()
     }

@@ -11,19 +11,27 @@ pub const TO_THE_LAST_COLUMN: &[u8] = b"\x1b[9999G";
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Odd {
-    /// The rows that scroll were set. The cursor goes to the first row of all; the emulator takes the first of these.
+    /// The rows that scroll are named. The cursor goes to the first row of all; the emulator takes the first of these.
+    /// What names no two rows of the screen, terminals ignore.
     Region,
     /// The cursor goes up a row, or the rows that scroll go down. The emulator scrolls in the first row of all as well.
     ReverseIndex,
     /// What is not protected is erased. Some terminals do nothing.
     SelectiveErase,
-    /// Another screen is shown. Of some terminals both have the same rows that scroll.
-    OtherScreen,
+    /// Another screen is shown. Of some terminals both have the same rows that scroll. The cursor stays, which goes to
+    /// the first row in the emulator, and comes back with the other screen if that saves it.
+    OtherScreen { saves_cursor: bool },
     /// The cursor goes to another row. Behind a full row, the emulator lets it stand beyond the end of that as well.
     Row,
     /// Behind a full row, terminals differ about where the cursor stands after it.
     Behind,
+    /// The same, and at the beginning of one that goes on from the row above.
+    Back,
 }
+
+/// So many numbers, and no number as large as this, do all terminals take.
+const NUMBERS_MAX: usize = 16;
+const NUMBER_MAX: u16 = u16::MAX;
 
 #[derive(Default)]
 pub struct Corrections {
@@ -34,6 +42,8 @@ pub struct Corrections {
 #[derive(Default)]
 struct Seen {
     odd: Option<Odd>,
+    /// The rows that were named last, from 1.
+    named: (u16, Option<u16>),
     /// The rows that scroll are not the first ones of all.
     has_rows_above: bool,
     /// The last row that scrolls, from 1, if it was named.
@@ -42,25 +52,37 @@ struct Seen {
     has_text: bool,
     /// Terminals differ about where the cursor stands.
     doubts_place: bool,
-    /// Text was written where they do.
-    has_doubtful_text: bool,
+    /// A string for the terminal's device has ended, but for the sequence that ends it everywhere.
+    is_string_open: bool,
+    /// Terminals differ about what the screen shows.
+    is_misread: bool,
 }
 
 impl Corrections {
     /// Reads up to the end of the next of these sequences, and returns how many bytes those are, and which one ends.
     pub fn read(&mut self, bytes: &[u8]) -> (usize, Option<Odd>) {
         // The parser reads on to the next escape sequence, whatever controls come before that.
-        let end = bytes.iter().position(|byte| matches!(byte, 0x08 | 0x0a..=0x0c)).map_or(bytes.len(), |at| at + 1);
+        let end = bytes.iter().position(|byte| matches!(byte, 0x08..=0x0c)).map_or(bytes.len(), |at| at + 1);
         let length = self.parser.advance_until_terminated(&mut self.seen, &bytes[..end]);
         (length, self.seen.odd.take())
+    }
+
+    /// The rows that were named scroll from now on, if there are two of them on a screen of so many.
+    pub fn adopt_region(&mut self, rows: u16) -> bool {
+        let (first, last) = self.seen.named;
+        let is_one = first < last.unwrap_or(rows).min(rows);
+        if is_one {
+            (self.seen.has_rows_above, self.seen.last) = (1 < first, last);
+        }
+        is_one
     }
 
     pub fn doubts_place(&mut self) {
         self.seen.doubts_place = true;
     }
 
-    pub fn has_doubtful_text(&self) -> bool {
-        self.seen.has_doubtful_text
+    pub fn is_misread(&self) -> bool {
+        self.seen.is_misread
     }
 
     pub fn has_rows_above_region(&self) -> bool {
@@ -73,47 +95,84 @@ impl Corrections {
     }
 }
 
+impl Seen {
+    /// The cursor is put into a column that is known.
+    fn place(&mut self) {
+        (self.has_text, self.doubts_place) = (false, false);
+    }
+
+    /// Something other than the end of a string comes.
+    fn goes_on(&mut self) {
+        self.is_misread |= std::mem::take(&mut self.is_string_open);
+    }
+}
+
 impl Perform for Seen {
     fn terminated(&self) -> bool {
         self.odd.is_some()
     }
 
     fn print(&mut self, _: char) {
-        self.has_doubtful_text |= self.doubts_place;
+        self.goes_on();
+        self.is_misread |= self.doubts_place;
         self.has_text = true;
     }
 
     fn execute(&mut self, byte: u8) {
         match byte {
-            b'\r' => (self.has_text, self.doubts_place) = (false, false),
-            0x08 | 0x0a..=0x0c if self.has_text => self.odd = Some(Odd::Behind),
+            // They cancel a string everywhere.
+            0x18 | 0x1a => self.is_string_open = false,
+            _ => self.goes_on(),
+        }
+        match byte {
+            b'\r' => self.place(),
+            0x08 => self.odd = Some(Odd::Back),
+            0x09..=0x0c if self.has_text => self.odd = Some(Odd::Behind),
             _ => {}
         }
     }
 
-    fn csi_dispatch(&mut self, parameters: &Params, marks: &[u8], _: bool, c: char) {
+    fn hook(&mut self, _: &Params, _: &[u8], _: bool, _: char) {
+        self.goes_on();
+    }
+
+    fn unhook(&mut self) {
+        self.is_string_open = true;
+    }
+
+    fn osc_dispatch(&mut self, _: &[&[u8]], _: bool) {
+        self.goes_on();
+    }
+
+    fn csi_dispatch(&mut self, parameters: &Params, marks: &[u8], is_cut_off: bool, c: char) {
+        self.goes_on();
+        let is_plain = |number: &[u16]| number.len() == 1 && number[0] < NUMBER_MAX;
+        self.is_misread |=
+            c != 'm' && (is_cut_off || NUMBERS_MAX < parameters.len() || !parameters.iter().all(is_plain));
         match (marks, c) {
             ([], 'r') => {
                 let mut rows = parameters.iter().filter_map(|row| row.first().copied());
-                let (first, last) = (rows.next().unwrap_or(0).max(1), rows.next().filter(|last| 0 < *last));
-                // Of one row terminals make no region.
-                if last.is_none_or(|last| first < last) {
-                    (self.has_rows_above, self.last) = (1 < first, last);
-                    self.odd = Some(Odd::Region);
-                }
+                self.named = (rows.next().unwrap_or(0).max(1), rows.next().filter(|last| 0 < *last));
+                self.odd = Some(Odd::Region);
             }
-            ([], 'E' | 'F' | 'G' | 'H' | '`' | 'f') => (self.has_text, self.doubts_place) = (false, false),
-            ([], 'A' | 'B' | 'd' | 'e') if self.has_text => self.odd = Some(Odd::Row),
-            ([], '@' | 'D' | 'J'..='M' | 'P' | 'S' | 'T' | 'X') if self.has_text => self.odd = Some(Odd::Behind),
+            ([], 'E' | 'F' | 'G' | 'H' | '`' | 'f') => self.place(),
+            ([], 'A' | 'B') if self.has_text => self.odd = Some(Odd::Row),
+            ([], 'D') => self.odd = Some(Odd::Back),
+            ([], '@' | 'J'..='M' | 'P' | 'S' | 'T' | 'X' | 'd') if self.has_text => self.odd = Some(Odd::Behind),
             ([b'?'], 'J' | 'K') => self.odd = Some(Odd::SelectiveErase),
+            ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| mode == [6]) => self.is_misread = true,
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| matches!(mode, [47 | 1049])) => {
-                self.odd = Some(Odd::OtherScreen);
+                self.odd = Some(Odd::OtherScreen { saves_cursor: parameters.iter().any(|mode| mode == [1049]) });
             }
             _ => {}
         }
     }
 
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
+        match byte {
+            b'\\' => self.is_string_open = false,
+            _ => self.goes_on(),
+        }
         match byte {
             b'M' => self.odd = Some(Odd::ReverseIndex),
             b'c' => (self.has_rows_above, self.last) = (false, None),

@@ -45,9 +45,13 @@ pub struct OutOfBand {
 impl OutOfBand {
     /// A program that has turned wrapping off may not write beyond the end of a row: here that is wrapped.
     fn set_autowrap(&mut self, screen: &Screen, is_on: bool) {
-        let now = (0..screen.size().0.get()).filter(|row| screen.row_wrapped(*row)).count();
-        self.is_misread |= self.wrapped_before.is_some_and(|before| before < now);
-        self.wrapped_before = Some(now).filter(|_| !is_on);
+        self.is_misread |= self.has_wrapped_unasked(screen);
+        self.wrapped_before = Some(rows_wrapped(screen)).filter(|_| !is_on);
+    }
+
+    /// Whether more rows are wrapped than when the program turned that off.
+    pub fn has_wrapped_unasked(&self, screen: &Screen) -> bool {
+        self.wrapped_before.is_some_and(|before| before < rows_wrapped(screen))
     }
 
     /// Whether a control sequence that is not understood leaves the text on the screen as it is: it asks or tells the
@@ -63,6 +67,10 @@ impl OutOfBand {
             _ => false,
         }
     }
+}
+
+fn rows_wrapped(screen: &Screen) -> usize {
+    (0..screen.size().0.get()).filter(|row| screen.row_wrapped(*row)).count()
 }
 
 impl Callbacks for OutOfBand {

@@ -35,10 +35,10 @@ fn shown(bytes: &[u8]) -> (Vec<String>, bool) {
     (look.lines(), look.is_misread)
 }
 
-/// Whoever writes the last cell of a row stays on it, and goes up from there.
+/// The last cell of a row was written: the cursor stays on that, and goes up from there.
 #[test]
 fn a_cursor_that_leaves_a_full_row_does_not_stand_beyond_its_end() {
-    for up in ["\x1b[A", "\x1b[1d", "\x1b[1;10H"] {
+    for up in ["\x1b[A", "\x1b[1;10H"] {
         let (lines, is_misread) = shown(format!("one\r\n0123456789{up}x").as_bytes());
         assert_eq!((lines, is_misread), (vec!["one      x".to_owned(), "0123456789".to_owned()], false), "{up:?}");
     }
@@ -46,10 +46,53 @@ fn a_cursor_that_leaves_a_full_row_does_not_stand_beyond_its_end() {
 
 #[test]
 fn text_behind_a_full_row_is_misread_where_terminals_differ_about_its_place() {
-    for control in ["\x08", "\x1b[D", "\x1b[K", "\x1b[J", "\x1b[L", "\x1b[P", "\n"] {
+    for control in ["\x08", "\t", "\n", "\x1b[D", "\x1b[K", "\x1b[J", "\x1b[L", "\x1b[P", "\x1b[3d"] {
         let is_misread = |end: &str| shown(format!("0123456789{control}{end}").as_bytes()).1;
         assert!(is_misread("x"), "{control:?}");
         assert!(!is_misread("\r\nx") && !is_misread("\x1b[3;1Hx"), "negative control: {control:?}");
         assert!(!shown(format!("012345678{control}x").as_bytes()).1, "negative control: {control:?}");
+    }
+}
+
+#[test]
+fn sequences_that_terminals_ignore_are_ignored() {
+    for ignored in ["\x1b[12;5r", "\x1b[24;30r", "\x1b[7;7r"] {
+        assert_eq!(shown(format!("one{ignored}x").as_bytes()), (vec!["onex".to_owned()], false), "{ignored:?}");
+    }
+    assert_eq!(shown(b"one\x1b[2;5rx"), (vec!["xne".to_owned()], false), "negative control");
+}
+
+#[test]
+fn the_cursor_stays_when_another_screen_is_shown() {
+    assert_eq!(shown(b"one\r\ntwo\x1b[?1049hx").0, ["   x"]);
+    assert_eq!(
+        shown(b"one\r\ntwo\x1b[?1049h\x1b[9;9Hx\x1b[?1049l!"),
+        (vec!["one".to_owned(), "two!".to_owned()], false)
+    );
+}
+
+#[test]
+fn what_terminals_take_in_different_ways_is_misread() {
+    for odd in [
+        "\x1b[3:4Hx",
+        "\x1b[99999999Bx",
+        "\x1b[1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1Hx",
+        "\x1bPq\x1b[2Jx",
+        "\x1b[?6hx",
+        "\x1b[?7l01234567890",
+        "01234567890\x08\x08x",
+        "\x1b[?47h\x1b[?47lx",
+    ] {
+        assert!(shown(odd.as_bytes()).1, "{odd:?}");
+    }
+    for plain in [
+        "\x1b[3;4Hx",
+        "\x1b[999Bx",
+        "\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18mx",
+        "\x1bP+q544e\x1b\\x",
+        "\x1b[?7l0123456789\x1b[?7h",
+        "0123456789\r\x08x",
+    ] {
+        assert!(!shown(plain.as_bytes()).1, "negative control: {plain:?}");
     }
 }

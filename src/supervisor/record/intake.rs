@@ -58,8 +58,9 @@ pub struct Record {
     pub(super) progressed_at: Option<Instant>,
     /// When the operator last typed a key.
     pub(super) keyed_at: Option<Instant>,
-    /// The operator has typed keys since the latest that ends or clears a line.
+    /// The operator has typed keys since the latest that ends a line.
     pub(super) has_begun_line: bool,
+    last_key: u8,
     pub(super) resized_at: Option<Instant>,
     /// What was drawn since the window became smaller: what was cut off may have been a question. None: the agent has
     /// drawn its composer anew since.
@@ -147,7 +148,10 @@ impl Record {
     /// The operator has typed these keys.
     pub fn keyed(&mut self, keys: &[u8], now: Instant) {
         self.keyed_at = Some(now);
-        self.has_begun_line = keys.last().is_some_and(|key| !ENDING_A_LINE.contains(key));
+        for key in keys {
+            self.has_begun_line = !ENDING_A_LINE.contains(key) || QUOTING.contains(&self.last_key);
+            self.last_key = *key;
+        }
         self.activities.keyed();
     }
 
@@ -224,8 +228,11 @@ impl Record {
     }
 }
 
-/// Return, Ctrl-C, Ctrl-D, Ctrl-U and Ctrl-\.
-const ENDING_A_LINE: [u8; 6] = [b'\r', b'\n', 0x03, 0x04, 0x15, 0x1c];
+/// Return, and Ctrl-C, which leave nothing of a line. Others clear a part of it, or all, as the program likes.
+const ENDING_A_LINE: [u8; 3] = [b'\r', b'\n', 0x03];
+
+/// Escape, or Alt, and Ctrl-V: what follows belongs to the line.
+const QUOTING: [u8; 2] = [0x1b, 0x16];
 
 /// The first line of a relaunched process.
 const RELAUNCHED: &str = "(started again)";
