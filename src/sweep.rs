@@ -51,7 +51,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::conclusion::conclusion_of;
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::{Id, Kind};
 pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::errors::is_of_statement;
@@ -130,12 +130,12 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     if swept.is_ok() {
         sweep.look_around(&mut store, &mut summary);
     }
-    summary.ended = match (&swept, cancel.is_set()) {
-        (Err(_), _) => Ended::Failed,
-        (Ok(()), true) => Ended::Interrupted,
-        (Ok(()), false) => Ended::Completed,
+    (summary.ended, summary.conclusion) = match (&swept, cancel.conclusion()) {
+        (Err(error), _) => (Ended::Failed, conclusion_of(error)),
+        (Ok(_), Some(conclusion)) => (Ended::Interrupted, conclusion),
+        (Ok(Some(failed)), None) => (Ended::Failed, *failed),
+        (Ok(None), None) => (Ended::Completed, summary.concluded(options)),
     };
-    summary.conclusion = swept.as_ref().map_or_else(conclusion_of, |()| summary.concluded(options, cancel));
     // The scan's own connection may have been idle for too long: a new one may do.
     let closed = sweep
         .close(&mut store.db, &summary)
@@ -169,8 +169,14 @@ struct Sweep<'a> {
 
 impl Sweep<'_> {
     /// The kinds one after the other, with the same connections and within the same limits. That one cannot be looked
-    /// at, because its rows are too many or its view is broken, is no reason to leave the others; an outage is.
-    fn kinds(&mut self, store: &mut Store, summary: &mut Summary, observer: &mut impl Observer) -> Result<()> {
+    /// at, because its rows are too many or its view is broken, is no reason to leave the others, and is returned; an
+    /// outage is an error.
+    fn kinds(
+        &mut self,
+        store: &mut Store,
+        summary: &mut Summary,
+        observer: &mut impl Observer,
+    ) -> Result<Option<Conclusion>> {
         let (deadline, kinds) = (self.limits.deadline, self.options.selection.kinds());
         let mut failed = None;
         for (place, &kind) in kinds.iter().enumerate() {
@@ -187,12 +193,16 @@ impl Sweep<'_> {
             } else if provided && mode != KindMode::Off {
                 let swept = for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer));
                 match swept {
-                    Err(error) if is_of_statement(&error) => failed = Some(failed.unwrap_or(error)),
+                    Err(error) if is_of_statement(&error) => {
+                        let error = self.options.database.explain(error);
+                        logs::unswept(kind, &error);
+                        failed = failed.or(Some(conclusion_of(&error)));
+                    }
                     swept => swept?,
                 }
             }
         }
-        failed.map_or(Ok(()), Err)
+        Ok(failed)
     }
 
     /// What is no subject's: whether wakes are taken up, and whether there is anything at all. A sweep of a few

@@ -13,7 +13,7 @@ use vt100::{Cell, Parser, Screen};
 use super::look::{Capture, LineMode, Look};
 use super::signal::Signal;
 use crate::rules::display::is_invisible;
-use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN};
+use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN, may_wrap_elsewhere};
 use out_of_band::{OutOfBand, TITLE_MAX};
 
 /// A screen counts as still when nothing was drawn for this long.
@@ -47,7 +47,8 @@ impl Emulator {
         let hides = if *has_cursor { "" } else { "\x1b[?25l" };
         emulator.feed(format!("{screen}{text}\x1b[{};{}H{hides}", cursor.0 + 1, cursor.1 + 1).as_bytes());
         let title = title.chars().take(TITLE_MAX).collect();
-        *emulator.parser.callbacks_mut() = OutOfBand { title, ..OutOfBand::default() };
+        let is_misread = text.lines().any(|line| may_wrap_elsewhere(line, size.1));
+        *emulator.parser.callbacks_mut() = OutOfBand { title, is_misread, ..OutOfBand::default() };
         emulator
     }
 

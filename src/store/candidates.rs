@@ -2,6 +2,7 @@
 //!
 //! What is in quarantine is not nominated. Whom a name means is asked of every kind in the same way as well.
 
+use std::collections::HashMap;
 use std::fmt::{Display, Formatter};
 
 use diesel::dsl::{count_star, exists, not, sql};
@@ -9,6 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
 
+use super::db::for_each_row;
 use super::label::labels;
 use super::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
@@ -113,7 +115,9 @@ pub trait Nominated {
     /// How many of a part there are in progress, healthy or not.
     fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
     /// The tenants that have more than so many candidates, those with the most first.
-    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
+    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<(String, i64)>>;
+    /// How many subjects each of these tenants has in progress, if it has any.
+    fn in_progress_of(db: &mut Db, part: &Part, tenants: &[&str]) -> QueryResult<HashMap<String, i64>>;
     /// The group that has the most subjects in progress, and how many.
     fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
     /// Is there any subject, in whatever state? Of this tenant, or at all.
@@ -133,21 +137,6 @@ macro_rules! quarantined {
             .filter(failures::quarantined_at.is_not_null())
     };
 }
-
-/// Reads the rows of a query one by one, so that few of them are in memory.
-macro_rules! for_each_row {
-    ($db:expr, $query:expr, $row:ty, $each:expr) => {
-        match $db {
-            $crate::store::Db::Postgres(db) => {
-                $query.load_iter::<$row, diesel::pg::PgRowByRowLoadingMode>(db)?.try_for_each($each)
-            }
-            $crate::store::Db::Sqlite(db) => {
-                $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?.try_for_each($each)
-            }
-        }
-    };
-}
-pub(super) use for_each_row;
 
 /// Restricts a boxed query of a view to a part, wherever that begins.
 macro_rules! within {
@@ -251,16 +240,28 @@ macro_rules! nominations {
                 within!($subjects, $subjects::table.into_boxed(), part).count().get_result(db)
             }
 
-            fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>> {
+            fn tenants_of_candidates(
+                db: &mut Db,
+                part: &Part,
+                more_than: i64,
+                limit: i64,
+            ) -> QueryResult<Vec<(String, i64)>> {
                 let tenants = $candidates::table
                     .group_by($candidates::tenant)
                     .having(count_star().gt(more_than))
-                    .select($candidates::tenant);
-                let named: Vec<LossyText> = candidates!($candidates, Self::KIND, part, tenants)
+                    .select(($candidates::tenant, count_star()));
+                let named: Vec<(LossyText, i64)> = candidates!($candidates, Self::KIND, part, tenants)
                     .order((count_star().desc(), $candidates::tenant))
                     .limit(limit)
                     .load(db)?;
-                Ok(named.into_iter().map(|tenant| tenant.0).collect())
+                Ok(named.into_iter().map(|(tenant, candidates)| (tenant.0, candidates)).collect())
+            }
+
+            fn in_progress_of(db: &mut Db, part: &Part, tenants: &[&str]) -> QueryResult<HashMap<String, i64>> {
+                let each = $subjects::table.group_by($subjects::tenant).select(($subjects::tenant, count_star()));
+                let named = within!($subjects, each.into_boxed(), part).filter($subjects::tenant.eq_any(tenants));
+                let named: Vec<(LossyText, i64)> = named.load(db)?;
+                Ok(named.into_iter().map(|(tenant, subjects)| (tenant.0, subjects)).collect())
             }
 
             fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>> {

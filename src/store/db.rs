@@ -8,3 +8,18 @@ pub enum Db {
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
 }
+
+/// Reads the rows of a query one by one, so that few of them are in memory.
+macro_rules! for_each_row {
+    ($db:expr, $query:expr, $row:ty, $each:expr) => {
+        match $db {
+            $crate::store::Db::Postgres(db) => {
+                $query.load_iter::<$row, diesel::pg::PgRowByRowLoadingMode>(db)?.try_for_each($each)
+            }
+            $crate::store::Db::Sqlite(db) => {
+                $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?.try_for_each($each)
+            }
+        }
+    };
+}
+pub(super) use for_each_row;

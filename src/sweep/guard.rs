@@ -81,16 +81,13 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(found);
         }
         let tenants = self.evidence.tenants(whole, min.into())?;
-        let of_others = self.without(&tenants);
+        let of_others = self.without(tenants.iter().map(|(tenant, _)| tenant));
         let of_others = Part { except: &of_others, ..whole.clone() };
         let mut judged = Judged { others: self.evidence.estimate(&of_others)?, ..Judged::default() };
-        for tenant in tenants.into_iter().rev() {
-            match self.standing(&tenant)? {
+        for (tenant, estimate) in tenants.into_iter().rev() {
+            match self.standing(&tenant, &estimate) {
                 Some(stands) => judged.held.push(stands),
-                None => {
-                    let estimate = self.evidence.estimate(&tenant.part(self.context.held))?;
-                    judged.tenants.push((tenant, estimate));
-                }
+                None => judged.tenants.push((tenant, estimate)),
             }
         }
         // Those with the fewest first: a tenant that takes long takes no time of the others.
@@ -106,10 +103,13 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Holds back the smallest part of a tenant's subjects that is implausible.
     fn of_tenant(&mut self, tenant: Portion, mut estimate: Estimate, judged: &mut Judged) -> Result<()> {
+        let is_any_time_left = !self.evidence.is_over();
         // An agent that has all of them is judged with the tenant.
-        let agent = self.evidence.agent_with_most(&tenant.part(self.context.held), estimate.guarded.in_progress)?;
-        let agent = agent.map(|agent| self.of_agent(Portion { group: Some(agent), ..tenant.clone() })).transpose()?;
-        if let Some(held) = agent.flatten() {
+        if is_any_time_left
+            && let part = tenant.part(self.context.held)
+            && let Some(agent) = self.evidence.agent_with_most(&part, estimate.guarded.in_progress)?
+            && let Some(held) = self.of_agent(Portion { group: Some(agent), ..tenant.clone() })?
+        {
             judged.held.push(held);
             estimate = self.evidence.estimate(&tenant.part(&self.without(judged.held_of(&tenant))))?;
         }
@@ -119,11 +119,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
-        if let Some(stands) = self.standing(&portion)? {
-            return Ok(Some(stands));
-        }
         let part = portion.part(self.context.held);
         let mut estimate = self.evidence.estimate(&part)?;
+        if let Some(stands) = self.standing(&portion, &estimate) {
+            return Ok(Some(stands));
+        }
         self.evidence.judge(&part, &mut estimate)?;
         let is_held = self.evidence.stops(&mut estimate.guarded);
         let Estimate { guarded, agent, .. } = estimate;
@@ -163,8 +163,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(None);
         }
         if !small.at_least {
-            for tenant in self.evidence.tenants(of_others, 0)? {
-                let counted = self.counted(&tenant.part(self.context.held))?;
+            for (tenant, estimate) in self.evidence.tenants(of_others, 0)? {
+                if self.evidence.is_over() {
+                    return Ok(Some(Guarded { at_least: true, undecided: true, ..judged.rest() }));
+                }
+                let part = tenant.part(self.context.held);
+                let counted = self.evidence.count(&part, estimate.guarded.in_progress)?;
                 judged.others.guarded = judged.others.guarded.without(&counted.guarded);
                 self.settle(tenant, counted, judged);
             }
@@ -172,11 +176,6 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         }
         let (mut small, mut rest) = (judged.small(&guard), judged.rest());
         Ok((self.evidence.stops(&mut small) && self.evidence.stops(&mut rest)).then_some(rest))
-    }
-
-    fn counted(&mut self, part: &Part) -> Result<Estimate> {
-        let in_progress = self.evidence.in_progress(part)?;
-        self.evidence.count(part, in_progress)
     }
 
     fn count_others(&mut self, of_others: &Part, judged: &mut Judged) -> Result<()> {
@@ -197,13 +196,10 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     /// This part, if it was held back and still would be.
-    fn standing(&mut self, portion: &Portion) -> Result<Option<HeldPart>> {
-        let Some(part) = self.memory.part(portion) else { return Ok(None) };
-        if !self.evidence.stands(&part.guarded, &portion.part(self.context.held))? {
-            return Ok(None);
-        }
+    fn standing(&mut self, portion: &Portion, now: &Estimate) -> Option<HeldPart> {
+        let stands = self.memory.part(portion).filter(|part| now.confirms(&part.guarded, &self.memory.guard))?;
         self.memory.take_over();
-        Ok(Some(part))
+        Some(stands)
     }
 
     /// All of the kind, if the rest stands, and each of the parts is no better than it was.

@@ -51,6 +51,11 @@ pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
     warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{sentence}");
 }
 
+/// Why no more of a kind was swept.
+pub fn unswept(kind: Kind, why: &anyhow::Error) {
+    error!(%kind, "the {} could not be swept: {}", kind.plural(), redact(&format!("{why:#}")));
+}
+
 /// Since when it has been so.
 pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
     let kinds = kind.plural();

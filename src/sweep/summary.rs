@@ -5,7 +5,6 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use super::cancel::Cancel;
 use super::heading::Heading;
 use super::options::Options;
 use super::outcome::{Examined, Fault, Outcome};
@@ -129,16 +128,15 @@ impl Summary {
     }
 
     /// How a sweep ends that could go on.
-    pub(super) fn concluded(&self, options: &Options, cancel: &Cancel) -> Conclusion {
+    pub(super) fn concluded(&self, options: &Options) -> Conclusion {
         let total = self.total();
-        match cancel.conclusion() {
-            Some(conclusion) => conclusion,
-            None if self.lacks_rights => Conclusion::Config,
-            None if self.is_guarded() => Conclusion::Guarded,
-            None if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
-            None if !self.has_changed() && 0 < total.busy => Conclusion::Busy,
-            None if self.has_changed() && options.concludes_changed => Conclusion::Changed,
-            None => Conclusion::Done,
+        match self.has_changed() {
+            _ if self.lacks_rights => Conclusion::Config,
+            _ if self.is_guarded() => Conclusion::Guarded,
+            _ if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
+            false if 0 < total.busy => Conclusion::Busy,
+            true if options.concludes_changed => Conclusion::Changed,
+            _ => Conclusion::Done,
         }
     }
 

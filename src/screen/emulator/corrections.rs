@@ -2,6 +2,8 @@
 
 use vte::{Params, Parser, Perform};
 
+use crate::rules::display::is_invisible;
+
 /// Ends a sequence that has begun, which then does nothing.
 pub const CANCEL: &[u8] = b"\x18";
 
@@ -112,9 +114,10 @@ impl Perform for Seen {
         self.odd.is_some()
     }
 
-    fn print(&mut self, _: char) {
+    fn print(&mut self, c: char) {
         self.goes_on();
-        self.is_misread |= self.doubts_place;
+        // What is no character, terminals show in any number of cells.
+        self.is_misread |= self.doubts_place || c == char::REPLACEMENT_CHARACTER;
         self.has_text = true;
     }
 
@@ -160,6 +163,8 @@ impl Perform for Seen {
             ([], 'D') => self.odd = Some(Odd::Back),
             ([], '@' | 'J'..='M' | 'P' | 'S' | 'T' | 'X' | 'd') if self.has_text => self.odd = Some(Odd::Behind),
             ([b'?'], 'J' | 'K') => self.odd = Some(Odd::SelectiveErase),
+            // They differ about which character to repeat, and where rows are counted from.
+            ([], 'b') => self.is_misread = true,
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| mode == [6]) => self.is_misread = true,
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| matches!(mode, [47 | 1049])) => {
                 self.odd = Some(Odd::OtherScreen { saves_cursor: parameters.iter().any(|mode| mode == [1049]) });
@@ -179,4 +184,18 @@ impl Perform for Seen {
             _ => {}
         }
     }
+}
+
+/// Whether another terminal may have wrapped a line elsewhere: it is about as long as a row, and terminals differ about
+/// how many cells a character takes that nobody sees, that joins others or that is none.
+pub fn may_wrap_elsewhere(line: &str, columns: u16) -> bool {
+    // The colours take no cells.
+    let plain = line.split('\x1b').enumerate();
+    let plain = plain.map(|(at, part)| if at == 0 { part } else { part.split_once('m').map_or("", |(_, text)| text) });
+    let (mut cells, mut is_doubtful) = (0, false);
+    for c in plain.flat_map(str::chars) {
+        cells += if c.is_ascii() { 1 } else { 2 };
+        is_doubtful |= !c.is_ascii() && is_invisible(c) || c == char::REPLACEMENT_CHARACTER;
+    }
+    is_doubtful && usize::from(columns) <= cells
 }

@@ -82,6 +82,8 @@ fn what_terminals_take_in_different_ways_is_misread() {
         "\x1b[?7l01234567890",
         "01234567890\x08\x08x",
         "\x1b[?47h\x1b[?47lx",
+        "x\x1b[3b",
+        "\u{fffd}",
     ] {
         assert!(shown(odd.as_bytes()).1, "{odd:?}");
     }
@@ -95,4 +97,15 @@ fn what_terminals_take_in_different_ways_is_misread() {
     ] {
         assert!(!shown(plain.as_bytes()).1, "negative control: {plain:?}");
     }
+}
+
+#[test]
+fn lines_of_a_pane_that_its_terminal_may_have_wrapped_elsewhere_are_misread() {
+    let is_misread = |line: &str| {
+        let capture = Capture { size: (24, 20), text: format!("{line}\n> \n"), ..Capture::default() };
+        Emulator::of(&capture).look(None, Instant::now()).is_misread
+    };
+    assert!(is_misread(&"\u{ad}".repeat(20)) && is_misread(&format!("{}\u{26a0}\u{fe0f}", "x".repeat(18))));
+    assert!(!is_misread("\x1b[38;5;123m\u{26a0}\u{fe0f} short\x1b[39m"), "negative control");
+    assert!(!is_misread(&"x".repeat(30)), "negative control");
 }

@@ -12,7 +12,7 @@ use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
 use crate::rules::step::{PlanProgress, PlanStatus, Step};
 use crate::store::Db;
-use crate::store::candidates::for_each_row;
+use crate::store::db::for_each_row;
 use crate::store::schema::{plans, step_facts, step_work_state};
 use crate::store::steps::stalled_after;
 use crate::store::types::{IsOneOf, LossyText, RawInstant};

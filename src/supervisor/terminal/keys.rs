@@ -12,10 +12,10 @@ impl KeyFinder {
     /// Whether a person has typed a key among these bytes. A report may be split between two calls, but not behind its
     /// first byte, which is the escape key otherwise.
     pub fn has_key(&mut self, bytes: &[u8]) -> bool {
-        self.found.has_key = bytes.ends_with(b"\x1b");
+        self.found.has_key = false;
         self.parser.advance(&mut self.found, bytes);
-        // With Alt, it is a key as well: no report ends there.
-        if let [.., 0x1b, b'P' | b'X' | b']' | b'^' | b'_'] = bytes {
+        // The escape key, or one with Alt: no report ends there.
+        if let [.., 0x1b] | [.., 0x1b, b'P' | b'X' | b']' | b'^' | b'_'] = bytes {
             *self = KeyFinder { found: Found { has_key: true, ..Found::default() }, ..KeyFinder::default() };
         }
         self.found.has_key
@@ -73,7 +73,7 @@ mod tests {
         }
         for key in [
             "y", "\r", "\x03", "\x1b", "\x1b[A", "\x1bOA", "\x1bx", "\x1b[97;5u", "\x1b[200~y\x1b[201~", "é",
-            "\x1b[I\x1b[<0;1;1My", "\x1b_", "\x1b]", "\x1bP", "x",
+            "\x1b[I\x1b[<0;1;1My", "\x1b_", "\x1b]", "\x1bP", "x", "\x1b", "P", "x",
         ] {
             assert!(keys.has_key(key.as_bytes()), "{key:?}");
         }

@@ -1,7 +1,7 @@
 //! Watches a pane: queries it at each interval, and types messages into it.
 
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,13 +42,15 @@ pub struct WatchedPane {
     mark: Arc<WindowMark>,
     /// The screen of the look before, while a message is typed.
     looked: Option<Capture>,
+    /// One message is typed after the other.
+    typing: Arc<Mutex<()>>,
 }
 
 impl WatchedPane {
     /// Starts watching: the pane is queried at each interval.
     pub fn start(pane: Pane, interval: Duration, record: SharedRecord, events: Sender<WatchEvent>) -> WatchedPane {
         let mark = Arc::new(WindowMark::new(pane.client.clone(), pane.id.clone()));
-        let watched = WatchedPane { pane, interval, record, events, mark, looked: None };
+        let watched = WatchedPane { pane, interval, record, events, mark, looked: None, typing: Arc::default() };
         watched.spawn();
         watched
     }
@@ -118,7 +120,8 @@ impl WatchedPane {
     pub fn type_message(&self, message: String, command_id: Id) -> bool {
         let mut pane = self.clone();
         thread::spawn(move || {
-            let record = pane.record.clone();
+            let (record, typing) = (pane.record.clone(), pane.typing.clone());
+            let _typing = typing.lock();
             // Whether anything is being drawn shows in two looks.
             pane.look();
             thread::sleep(DRAWING_LASTS);

@@ -1,5 +1,6 @@
 //! The questions by which the guard finds out how much of a part would be touched.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -44,10 +45,24 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
         Evidence { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
     }
 
-    /// The tenants with more candidates than that, those with the most first.
-    pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<Portion>> {
-        let ask = |db: &mut _| S::tenants_of_candidates(db, part, more_than, TENANTS_MAX);
-        Ok(self.scan.question("looking at", ask)?.iter().map(|tenant| Portion::of_tenant(tenant)).collect())
+    /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of each:
+    /// two questions for all of them.
+    pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<(Portion, Estimate)>> {
+        self.scan.question("looking at", |db| {
+            let tenants = S::tenants_of_candidates(db, part, more_than, TENANTS_MAX)?;
+            let names: Vec<&str> = tenants.iter().map(|(tenant, _)| tenant.as_str()).collect();
+            let in_progress = if names.is_empty() { HashMap::new() } else { S::in_progress_of(db, part, &names)? };
+            let estimate = |(tenant, candidates): &(String, i64)| {
+                let subjects = in_progress.get(tenant).copied().unwrap_or_default();
+                (Portion::of_tenant(tenant), Estimate::of(*candidates as u64, subjects as u64))
+            };
+            Ok(tenants.iter().map(estimate).collect())
+        })
+    }
+
+    /// Is the guard's time over? Then nothing more is asked than what decides that something is held back.
+    pub fn is_over(&self) -> bool {
+        self.until <= Instant::now()
     }
 
     /// The agent that has most of the subjects in progress, but not all of them.
@@ -67,15 +82,12 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
 
     /// Whether what was held back of a part still would be, were as many stranded now; how many are is not looked into.
     pub fn stands(&mut self, before: &Guarded, part: &Part) -> Result<bool> {
-        let (candidates, in_progress) = (self.candidates(part)?, self.in_progress(part)?);
-        Ok(before.stranded <= candidates && self.guard.stops(before.stranded, in_progress))
+        Ok(self.estimate(part)?.confirms(before, &self.guard))
     }
 
     /// The most that may be stranded of this part: all candidates.
     pub fn estimate(&mut self, part: &Part) -> Result<Estimate> {
-        let (stranded, in_progress) = (self.candidates(part)?, self.in_progress(part)?);
-        let guarded = Guarded { stranded, in_progress, ..Guarded::default() };
-        Ok(Estimate { guarded, is_counted: stranded == 0, agent: None })
+        Ok(Estimate::of(self.candidates(part)?, self.in_progress(part)?))
     }
 
     /// Counts this part if the estimate alone is implausible.

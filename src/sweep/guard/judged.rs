@@ -14,6 +14,19 @@ pub struct Estimate {
     pub agent: Option<String>,
 }
 
+impl Estimate {
+    /// At most all candidates are stranded.
+    pub fn of(candidates: u64, in_progress: u64) -> Estimate {
+        let guarded = Guarded { stranded: candidates, in_progress, ..Guarded::default() };
+        Estimate { guarded, is_counted: candidates == 0, agent: None }
+    }
+
+    /// Whether what was held back before would be now, were as many stranded; how many are is not looked into.
+    pub fn confirms(&self, before: &Guarded, guard: &Guard) -> bool {
+        before.stranded <= self.guarded.stranded && guard.stops(before.stranded, self.guarded.in_progress)
+    }
+}
+
 /// What is known of a kind so far.
 #[derive(Default)]
 pub struct Judged {
