@@ -110,11 +110,16 @@ impl Emulator {
         }
     }
 
+    /// Whether the last cell of the row is written, and the next character would begin the next row.
+    fn is_behind_row(&self) -> bool {
+        self.size().1 <= self.parser.screen().cursor_position().1
+    }
+
     /// Ends a sequence as terminals do.
     fn correct(&mut self, odd: &Odd, last: &[u8]) {
-        let ((rows, columns), was_alternate) = (self.size(), self.is_alternate());
+        let (rows, was_alternate) = (self.size().0, self.is_alternate());
         let (row, column) = self.parser.screen().cursor_position();
-        let is_behind_row = columns <= column;
+        let is_behind_row = self.is_behind_row();
         let is_ignored = match odd {
             Odd::ReverseIndex => self.corrections.has_rows_above_region() && row == 0,
             Odd::Region => !self.corrections.adopt_region(rows),
@@ -123,16 +128,19 @@ impl Emulator {
         self.parse(if is_ignored { CANCEL } else { last });
         match odd {
             Odd::Region if !is_ignored => self.parse(TO_THE_FIRST_ROW),
-            Odd::Row if is_behind_row => self.parse(TO_THE_LAST_COLUMN),
-            Odd::Behind if is_behind_row => self.corrections.doubts_place(),
+            // Terminals stop at the end of the rows that scroll, from outside of them as well.
+            Odd::Row if self.corrections.is_beside_region(row) => self.parser.callbacks_mut().is_misread = true,
+            Odd::Row if self.is_behind_row() => self.parse(TO_THE_LAST_COLUMN),
+            Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => self.corrections.doubts_place(),
             Odd::Back if is_behind_row || column == 0 && 0 < row && self.parser.screen().row_wrapped(row - 1) => {
                 self.corrections.doubts_place();
             }
-            Odd::SelectiveErase => self.parser.callbacks_mut().is_misread = true,
             Odd::OtherScreen { saves_cursor } => {
                 self.parser.callbacks_mut().is_misread |= self.corrections.has_region(rows);
                 match (was_alternate, self.is_alternate()) {
-                    (false, true) => self.parse(format!("\x1b[{};{}H", row + 1, column + 1).as_bytes()),
+                    (false, true) if !is_behind_row => {
+                        self.parse(format!("\x1b[{};{}H", row + 1, column + 1).as_bytes());
+                    }
                     (true, false) if *saves_cursor => {}
                     _ => self.corrections.doubts_place(),
                 }

@@ -132,7 +132,8 @@ fn wait_until_shown(
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
             return Err(retract(target, record, typed));
         }
-        thread::sleep(TICK);
+        // What the terminal keeps meets whatever the program reads next.
+        thread::sleep(if record.lock().edits_lines() { BETWEEN_PICTURES } else { TICK });
     }
 }
 

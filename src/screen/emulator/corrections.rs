@@ -18,8 +18,6 @@ pub enum Odd {
     Region,
     /// The cursor goes up a row, or the rows that scroll go down. The emulator scrolls in the first row of all as well.
     ReverseIndex,
-    /// What is not protected is erased. Some terminals do nothing.
-    SelectiveErase,
     /// Another screen is shown. Of some terminals both have the same rows that scroll. The cursor stays, which goes to
     /// the first row in the emulator, and comes back with the other screen if that saves it.
     OtherScreen { saves_cursor: bool },
@@ -46,8 +44,8 @@ struct Seen {
     odd: Option<Odd>,
     /// The rows that were named last, from 1.
     named: (u16, Option<u16>),
-    /// The rows that scroll are not the first ones of all.
-    has_rows_above: bool,
+    /// The first row that scrolls is this one, from 0.
+    first: u16,
     /// The last row that scrolls, from 1, if it was named.
     last: Option<u16>,
     /// Since the cursor was last put somewhere, text was written.
@@ -74,7 +72,7 @@ impl Corrections {
         let (first, last) = self.seen.named;
         let is_one = first < last.unwrap_or(rows).min(rows);
         if is_one {
-            (self.seen.has_rows_above, self.seen.last) = (1 < first, last);
+            (self.seen.first, self.seen.last) = (first - 1, last);
         }
         is_one
     }
@@ -88,12 +86,17 @@ impl Corrections {
     }
 
     pub fn has_rows_above_region(&self) -> bool {
-        self.seen.has_rows_above
+        0 < self.seen.first
+    }
+
+    /// Whether a row, from 0, is beside those that scroll.
+    pub fn is_beside_region(&self, row: u16) -> bool {
+        row < self.seen.first || self.seen.last.is_some_and(|last| last <= row)
     }
 
     /// Whether not all of so many rows scroll.
     pub fn has_region(&self, rows: u16) -> bool {
-        self.seen.has_rows_above || self.seen.last.is_some_and(|last| last < rows)
+        0 < self.seen.first || self.seen.last.is_some_and(|last| last < rows)
     }
 }
 
@@ -155,16 +158,20 @@ impl Perform for Seen {
         match (marks, c) {
             ([], 'r') => {
                 let mut rows = parameters.iter().filter_map(|row| row.first().copied());
-                self.named = (rows.next().unwrap_or(0).max(1), rows.next().filter(|last| 0 < *last));
+                self.named = (rows.next().unwrap_or(0).max(1), rows.next());
                 self.odd = Some(Odd::Region);
             }
-            ([], 'E' | 'F' | 'G' | 'H' | '`' | 'f') => self.place(),
-            ([], 'A' | 'B') if self.has_text => self.odd = Some(Odd::Row),
+            ([], 'E' | 'F') => {
+                self.place();
+                self.odd = Some(Odd::Row);
+            }
+            ([], 'G' | 'H' | '`' | 'f') => self.place(),
+            ([], 'A' | 'B') => self.odd = Some(Odd::Row),
             ([], 'D') => self.odd = Some(Odd::Back),
             ([], '@' | 'J'..='M' | 'P' | 'S' | 'T' | 'X' | 'd') if self.has_text => self.odd = Some(Odd::Behind),
-            ([b'?'], 'J' | 'K') => self.odd = Some(Odd::SelectiveErase),
-            // They differ about which character to repeat, and where rows are counted from.
-            ([], 'b') => self.is_misread = true,
+            // Some erase nothing of what is not protected. They differ about which character to repeat, and where rows
+            // are counted from.
+            ([b'?'], 'J' | 'K') | ([], 'b') => self.is_misread = true,
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| mode == [6]) => self.is_misread = true,
             ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| matches!(mode, [47 | 1049])) => {
                 self.odd = Some(Odd::OtherScreen { saves_cursor: parameters.iter().any(|mode| mode == [1049]) });
@@ -180,7 +187,8 @@ impl Perform for Seen {
         }
         match byte {
             b'M' => self.odd = Some(Odd::ReverseIndex),
-            b'c' => (self.has_rows_above, self.last) = (false, None),
+            b'8' => self.odd = Some(Odd::Behind),
+            b'c' => (self.first, self.last) = (0, None),
             _ => {}
         }
     }

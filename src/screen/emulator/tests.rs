@@ -83,6 +83,10 @@ fn what_terminals_take_in_different_ways_is_misread() {
         "01234567890\x08\x08x",
         "\x1b[?47h\x1b[?47lx",
         "x\x1b[3b",
+        "\x1b[5;9r\x1b[1;1H\x1b[Bx",
+        "0123456789\x1b[?1049hx",
+        "0123456789\x1b7\x1b[1;1H\x1b8x",
+        "\r\n0123456789\x1bMx",
         "\u{fffd}",
     ] {
         assert!(shown(odd.as_bytes()).1, "{odd:?}");
