@@ -195,7 +195,7 @@ impl Sweep<'_> {
                 match swept {
                     Err(error) if is_of_statement(&error) => {
                         let error = self.options.database.explain(error);
-                        logs::unswept(kind, &error);
+                        summary.unswept.push(logs::unswept(kind, &error));
                         failed = failed.or(Some(conclusion_of(&error)));
                     }
                     swept => swept?,

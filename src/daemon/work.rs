@@ -51,6 +51,9 @@ pub struct Look {
 /// How long a database that is away may keep the others waiting, each time when it is asked whether it is back.
 const AWAY: Duration = Duration::from_secs(5);
 
+/// The same at the first look. A URL may say that connecting has all the time there is.
+const FIRST: Duration = Duration::from_secs(30);
+
 impl Look {
     fn run_end_grace(&self, timeouts: &Timeouts) -> Result<Duration> {
         let mut store = self.database.open(Access::Write)?;
@@ -80,7 +83,7 @@ impl BackgroundWork {
             let look = |look: Look| {
                 progress.step();
                 let Look { database, source, is_away } = look;
-                let patience = database.patience(&timeouts).min(if is_away { AWAY } else { Duration::MAX });
+                let patience = database.patience(&timeouts).min(if is_away { AWAY } else { FIRST });
                 let grace = database.ask_within(Patience::of(patience), move |database| {
                     Look { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
                 });

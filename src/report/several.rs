@@ -58,9 +58,10 @@ impl Several {
 
     /// What stands below it.
     pub fn note(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
-        self.failed += usize::from(swept.is_err());
+        let unswept = |summary: &Summary| Some(summary.unswept.join("; ")).filter(|why| !why.is_empty());
+        self.failed += usize::from(swept.as_ref().map_or(true, |summary| unswept(summary).is_some()));
         let end = match swept {
-            Ok(summary) => ended(None, summary.conclusion),
+            Ok(summary) => ended(unswept(summary).map(Error::msg).as_ref(), summary.conclusion),
             Err(error) => ended(Some(error), conclusion_of(error)),
         };
         match (printer, swept) {

@@ -94,7 +94,8 @@ fn ends(sweep: &Summary) -> Vec<String> {
         false => stuck.sentence().yellow().to_string(),
     });
     let empty = sweep.empty.then(|| emptiness(&sweep.heading.host));
-    let lines = stopped.into_iter().chain(ended).map(str::to_owned).chain(stuck).chain(empty);
+    let unswept = sweep.unswept.iter().map(|sentence| sentence.red().to_string());
+    let lines = unswept.chain(stopped.into_iter().chain(ended).map(str::to_owned)).chain(stuck).chain(empty);
     lines.chain(sweep.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
 }
 

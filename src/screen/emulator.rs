@@ -2,19 +2,19 @@
 
 mod corrections;
 mod out_of_band;
+mod picture;
 
 use std::num::NonZeroU16;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use vt100::{Cell, Parser, Screen};
+use vt100::Parser;
 
 use super::look::{Capture, LineMode, Look};
 use super::signal::Signal;
-use crate::rules::display::is_invisible;
-use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN, may_wrap_elsewhere};
+use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN, may_wrap_elsewhere, to};
 use out_of_band::{OutOfBand, TITLE_MAX};
+use picture::look_at;
 
 /// A screen counts as still when nothing was drawn for this long.
 const STILL_AFTER: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ impl Emulator {
         let screen = if *is_alternate { "\x1b[?1049h" } else { "" };
         let text = text.strip_suffix('\n').unwrap_or(text).replace('\n', "\r\n");
         let hides = if *has_cursor { "" } else { "\x1b[?25l" };
-        emulator.feed(format!("{screen}{text}\x1b[{};{}H{hides}", cursor.0 + 1, cursor.1 + 1).as_bytes());
+        emulator.feed(&[screen.as_bytes(), text.as_bytes(), &to(cursor.0, cursor.1), hides.as_bytes()].concat());
         let title = title.chars().take(TITLE_MAX).collect();
         let is_misread = text.lines().any(|line| may_wrap_elsewhere(line, size.1));
         *emulator.parser.callbacks_mut() = OutOfBand { title, is_misread, ..OutOfBand::default() };
@@ -115,6 +115,10 @@ impl Emulator {
         self.size().1 <= self.parser.screen().cursor_position().1
     }
 
+    fn goes_on_from_above(&self, row: u16) -> bool {
+        0 < row && self.parser.screen().row_wrapped(row - 1)
+    }
+
     /// Ends a sequence as terminals do.
     fn correct(&mut self, odd: &Odd, last: &[u8]) {
         let (rows, was_alternate) = (self.size().0, self.is_alternate());
@@ -132,15 +136,13 @@ impl Emulator {
             Odd::Row if self.corrections.is_beside_region(row) => self.parser.callbacks_mut().is_misread = true,
             Odd::Row if self.is_behind_row() => self.parse(TO_THE_LAST_COLUMN),
             Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => self.corrections.doubts_place(),
-            Odd::Back if is_behind_row || column == 0 && 0 < row && self.parser.screen().row_wrapped(row - 1) => {
-                self.corrections.doubts_place();
+            Odd::Back if is_behind_row || column == 0 && self.goes_on_from_above(row) => {
+                self.corrections.doubts_place()
             }
             Odd::OtherScreen { saves_cursor } => {
                 self.parser.callbacks_mut().is_misread |= self.corrections.has_region(rows);
                 match (was_alternate, self.is_alternate()) {
-                    (false, true) if !is_behind_row => {
-                        self.parse(format!("\x1b[{};{}H", row + 1, column + 1).as_bytes());
-                    }
+                    (false, true) if !is_behind_row => self.parse(&to(row, column)),
                     (true, false) if *saves_cursor => {}
                     _ => self.corrections.doubts_place(),
                 }
@@ -209,87 +211,6 @@ impl Emulator {
 /// A terminal of this many rows and columns, on which nothing was drawn yet.
 fn parser((rows, columns): (NonZeroU16, NonZeroU16)) -> Parser<OutOfBand> {
     Parser::new_with_callbacks(rows, columns, Capture::LINES_ABOVE, OutOfBand::default())
-}
-
-fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
-    let above = above(parser.screen_mut());
-    let (screen, out_of_band) = (parser.screen(), parser.callbacks());
-    let (height, width) = screen.size();
-    let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
-    // A row that is wrapped may end in a space.
-    let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
-    let rows: Vec<String> = screen.rows(0, width.get()).map(visible).zip(&wrapped).map(row).collect();
-    let (row, column) = cursor(screen);
-    let part = |columns: Range<u16>, is_shown: &dyn Fn(&Cell) -> bool| {
-        let cells = columns.filter_map(|column| screen.cell(row, column)).filter(|cell| !cell.is_wide_continuation());
-        visible(cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect())
-    };
-    let behind = column..width.get();
-    // A cursor that the program draws itself is one inverse cell: on nothing, or on the first character of a hint.
-    let is_dim = |cell: &Cell| cell.dim() && cell.has_contents();
-    let is_on_hint = (column + 1..column + 3).filter_map(|next| screen.cell(row, next)).any(is_dim);
-    let is_drawn_cursor = |cell: &Cell| {
-        let is_here = screen.cell(row, column).is_some_and(|at| std::ptr::eq(at, cell));
-        cell.inverse() && is_here && (is_on_hint || cell.contents().trim().is_empty())
-    };
-    Look {
-        above,
-        wrapped,
-        rows,
-        cursor_row: row.into(),
-        before_cursor: part(0..column, &|_| true),
-        solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !is_drawn_cursor(cell)).trim_end().to_owned(),
-        behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
-        title: out_of_band.title.clone(),
-        is_alternate: screen.alternate_screen(),
-        has_rung: out_of_band.has_rung,
-        is_misread: out_of_band.is_misread || out_of_band.has_wrapped_unasked(screen),
-        takes_pastes: screen.bracketed_paste(),
-        ..Look::default()
-    }
-}
-
-/// A part of the screen as a person sees it: characters without a width take no cell, and belong to no text.
-fn visible(text: String) -> String {
-    text.chars().filter(|c| !is_invisible(*c)).collect()
-}
-
-/// The lines that have scrolled off, read a screenful at a time.
-fn above(screen: &mut Screen) -> Vec<String> {
-    let (height, width) = screen.size();
-    let height = usize::from(height.get());
-    let mut lines: Vec<String> = Vec::new();
-    let (mut left, mut goes_on) = (screen.scrollback_len(), false);
-    while 0 < left && !screen.alternate_screen() {
-        screen.set_scrollback(left);
-        let shown = left.min(height);
-        let rows: Vec<String> = screen.rows(0, width.get()).take(shown).map(visible).collect();
-        for (at, row) in rows.iter().enumerate() {
-            match lines.last_mut().filter(|_| goes_on) {
-                Some(line) => line.push_str(row),
-                None => lines.push(row.clone()),
-            }
-            goes_on = screen.row_wrapped(at as u16);
-        }
-        left -= shown;
-    }
-    screen.set_scrollback(0);
-    lines
-}
-
-/// The position of the cursor. For a program that hides it, the cell that it draws in its place: a single inverse one.
-fn cursor(screen: &Screen) -> (u16, u16) {
-    let real = screen.cursor_position();
-    if !screen.hide_cursor() {
-        return real;
-    }
-    let (height, width) = screen.size();
-    let is_inverse = |row, column| screen.cell(row, column).is_some_and(Cell::inverse);
-    let is_alone = |row, column: u16| {
-        is_inverse(row, column) && !is_inverse(row, column + 1) && (column == 0 || !is_inverse(row, column - 1))
-    };
-    let mut drawn = (0..height.get()).rev().flat_map(|row| (0..width.get()).map(move |column| (row, column)));
-    drawn.find(|&(row, column)| is_alone(row, column)).unwrap_or(real)
 }
 
 fn at_least_one(size: u16) -> NonZeroU16 {

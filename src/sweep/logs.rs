@@ -51,9 +51,11 @@ pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
     warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{sentence}");
 }
 
-/// Why no more of a kind was swept.
-pub fn unswept(kind: Kind, why: &anyhow::Error) {
-    error!(%kind, "the {} could not be swept: {}", kind.plural(), redact(&format!("{why:#}")));
+/// Why no more of a kind was swept, as a sentence.
+pub fn unswept(kind: Kind, why: &anyhow::Error) -> String {
+    let sentence = format!("{} could not be swept: {}", kind.plural(), redact(&format!("{why:#}")));
+    error!(%kind, "{sentence}");
+    sentence
 }
 
 /// Since when it has been so.

@@ -41,14 +41,16 @@ impl<O: Observer> Round<'_, O> {
             }
             Held::Parts(parts) => parts,
         };
+        self.summary.hold_back(parts.clone());
+        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
+        let rest = ExamineContext { held: &held, ..*context };
+        self.examine_all(scan.again(&rest), &rest)?;
+        // Last, since counting takes its time.
         for HeldBack { portion, .. } in parts {
             let of_part = ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..*context };
             self.summary.defer(scan.again(&of_part).rest());
         }
-        self.summary.hold_back(parts.clone());
-        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
-        let rest = ExamineContext { held: &held, ..*context };
-        self.examine_all(scan.again(&rest), &rest)
+        Ok(())
     }
 
     fn examine_all<S: Subject>(&mut self, mut scan: Scan<S>, context: &ExamineContext) -> Result<()> {

@@ -33,6 +33,8 @@ pub struct Summary {
     pub empty: bool,
     /// Subjects failed since this role lacks a right.
     pub lacks_rights: bool,
+    /// Why kinds could not be swept, or not to their end, while the others were.
+    pub unswept: Vec<String>,
     pub ended: Ended,
     pub conclusion: Conclusion,
     pub took: Duration,
@@ -53,6 +55,7 @@ impl Summary {
             clocks: Clocks::default(),
             empty: false,
             lacks_rights: false,
+            unswept: Vec::new(),
             ended: Ended::Completed,
             conclusion: Conclusion::Done,
             took: Duration::ZERO,

@@ -11,6 +11,11 @@ pub const TO_THE_FIRST_ROW: &[u8] = b"\x1b[H";
 
 pub const TO_THE_LAST_COLUMN: &[u8] = b"\x1b[9999G";
 
+/// Puts the cursor into a row and a column, from 0.
+pub fn to(row: u16, column: u16) -> Vec<u8> {
+    format!("\x1b[{};{}H", row + 1, column + 1).into_bytes()
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Odd {
     /// The rows that scroll are named. The cursor goes to the first row of all; the emulator takes the first of these.

@@ -18,7 +18,7 @@ pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security
 /// The further settings of a transaction that makes tables, which may take its time.
 pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
     SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; SET LOCAL default_tablespace TO DEFAULT; \
-    SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT";
+    SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT; SET LOCAL jit = off";
 
 /// What transactions set only where it is needed: a server whose database has no encoding refuses to send what is none
 /// of the client's, so that there the client has none either; and before version 17 there is no limit of a transaction.

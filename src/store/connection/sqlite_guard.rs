@@ -1,11 +1,13 @@
 //! The guard of a connection to a SQLite file, which may come from anybody: SQLite runs the triggers and views in it.
 //! Guarded, SQL reaches no other file, no setting of SQLite's that sweep does not need, and no function
-//! with side effects; and a statement ends after its time, and when it has answered with more than fits into memory.
+//! with side effects; and a statement ends after its time, when it has answered with more than fits into memory, and
+//! before the stack does.
 //! diesel offers none of this, and neither does a kept crate beside it: this module alone talks to SQLite itself, and
 //! is the only `unsafe` code of sweep's.
 #![expect(unsafe_code)]
 
 mod files;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -39,8 +41,9 @@ const SLOW_FUNCTIONS: [&str; 2] = ["json_patch", "jsonb_patch"];
 
 /// The limits of a connection: no other database, triggers that do not call one another for ever, and no pattern of
 /// LIKE or GLOB that takes long to compare with a long text.
-const LIMITS: [(c_int, c_int); 4] = [
+const LIMITS: [(c_int, c_int); 5] = [
     (ffi::SQLITE_LIMIT_ATTACHED, 0),
+    (ffi::SQLITE_LIMIT_EXPR_DEPTH, 100),
     (ffi::SQLITE_LIMIT_TRIGGER_DEPTH, 50),
     (ffi::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
     // SQLite looks at the clock where its machine may jump, so that a row of many calls has no look.
@@ -125,8 +128,10 @@ thread_local! {
 /// Opens a file, by its URI, as a guarded connection.
 pub fn open(uri: &str, allowance: &Arc<Allowance>) -> ConnectionResult<SqliteConnection> {
     static REGISTERED: Once = Once::new();
-    // SAFETY: `guard_new_connection` has the signature of an entry point of SQLite's, and lives as long as the process.
     REGISTERED.call_once(|| {
+        stack::guard();
+        // SAFETY: `guard_new_connection` has the signature of an entry point of SQLite's, and lives as long as the
+        // process.
         unsafe { ffi::sqlite3_auto_extension(Some(guard_new_connection)) };
         files::guard();
     });

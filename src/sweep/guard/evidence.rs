@@ -45,8 +45,8 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
         Evidence { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
     }
 
-    /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of each:
-    /// two questions for all of them.
+    /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of
+    /// each: two questions for all of them.
     pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<(Portion, Estimate)>> {
         self.scan.question("looking at", |db| {
             let tenants = S::tenants_of_candidates(db, part, more_than, TENANTS_MAX)?;
@@ -108,6 +108,10 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
 
     /// Decides each of them, as in a dry run, in half of the time that is left to the guard.
     pub fn count(&mut self, part: &Part, in_progress: u64) -> Result<Estimate> {
+        if self.is_over() {
+            let guarded = Guarded { at_least: true, in_progress, ..Guarded::default() };
+            return Ok(Estimate { guarded, is_counted: true, agent: None });
+        }
         let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = ExamineContext {
             access: Access::ReadOnly,

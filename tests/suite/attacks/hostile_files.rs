@@ -166,6 +166,36 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
     assert_eq!(both.code, 69, "{both}");
 }
 
+/// SQLite goes into a view of views on the stack, and of expressions that look up one another it makes a single one.
+#[rstest]
+#[case::a_chain("x", 6000)]
+#[case::deep_expressions("x+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", 300)]
+fn views_of_views_cost_their_own_file_alone(#[case] expression: &str, #[case] views: u32) {
+    let (_first, path, url) = new_file();
+    migrate_at(&url, []).run().done();
+    let (_second, _, other) = new_file();
+    migrate_at(&other, []).run().done();
+    run(
+        &mut connect(&url),
+        &format!(
+            "create table nested (x); create view v0 as select x from nested; pragma writable_schema = on;
+             with recursive n (i) as (select 1 union all select i + 1 from n where i < {views})
+             insert into sqlite_master (type, name, tbl_name, rootpage, sql)
+             select 'view', 'v' || i, 'v' || i, 0,
+                    'CREATE VIEW v' || i || ' AS SELECT {expression} AS x FROM v' || (i - 1)
+             from n;
+             insert into sqlite_master (type, name, tbl_name, rootpage, sql)
+             values ('trigger', 'evil', 'sweeps', 0,
+                     'CREATE TRIGGER evil BEFORE INSERT ON sweeps BEGIN SELECT x FROM v{views}; END')"
+        ),
+    );
+    let both = sweep(["--database", &url, "--database", &other]).run();
+    assert_eq!(both.code, 69, "{both}");
+    let said = format!("{}{}", both.out, both.err);
+    assert!(said.contains("out of memory") && said.contains(&path.display().to_string()), "{both}");
+    assert!(!command_at(&other, ["status"]).run().done().out.contains("Never swept"), "{both}");
+}
+
 /// What the services of `deploy/systemd` give it.
 const MEMORY: u32 = 512 << 20;
 

@@ -12,7 +12,6 @@ use crate::support::in_process::Swept;
 use crate::support::program::sweep_at;
 use crate::support::receiver::Receiver;
 use crate::support::wait::wait_for;
-use crate::support::world::tenants::Tenant;
 use crate::support::world::{On, World, on_each_host};
 
 impl Swept {
