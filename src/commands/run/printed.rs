@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::conclusion::{Conclusion, some_failed};
+use crate::conclusion::{Conclusion, Failure, some_failed};
 use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
 use crate::store::databases::Found;
@@ -14,11 +14,14 @@ pub fn with_progress(report: Report, loudness: Loudness) -> Report {
     if loudness == Loudness::Usual { report.with_progress() } else { report }
 }
 
-/// Sweeps, and fails if the report could not be printed.
+/// Sweeps, and fails if the report could not be printed, or not all kinds could be swept.
 pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Cancel) -> Result<Summary> {
     let summary = cycle::run(options, cancel, &mut report)?;
     refuse_unwritten(report)?;
-    Ok(summary)
+    match summary.unswept.is_empty() {
+        true => Ok(summary),
+        false => Err(Failure::new(summary.conclusion, summary.unswept.join("; ")).into()),
+    }
 }
 
 /// Sweeps several databases.

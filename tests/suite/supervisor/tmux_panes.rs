@@ -44,7 +44,7 @@ on_each_database! {
         world.until_recovered("escalate");
 
         wait_for("both nudges", || (world.agents_commands("status = 'delivered'") == 2).then_some(()));
-        assert_eq!(tmux.pane().matches(NUDGE).count(), 2, "{}", tmux.pane());
+        wait_for("both messages", || (tmux.pane().matches(NUDGE).count() == 2).then_some(()));
         assert_eq!((world.agents_commands("status = 'delivered'"), world.recovered("recover")), (2, 0));
         assert_eq!(world.of_agent("recent_output").as_deref(), Some("working"));
         watcher.stop();
