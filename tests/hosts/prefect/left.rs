@@ -36,7 +36,9 @@ pub fn a_run_without_any_heartbeat_is_given_more_time(server: &Server) {
 pub fn what_others_write_stops_no_look_at_a_run(server: &Server) {
     let Store::Postgres(_) = server.store else { return };
     let deployment = server.make_deployment("besieged");
-    let (run, other) = (server.api.make_running_run(&deployment), server.api.make_running_run(&deployment));
+    let run = server.api.make_running_run(&deployment);
+    let others: Vec<String> = (0..5).map(|_| server.api.make_running_run(&deployment)).collect();
+    let other = &others[0];
     for at in ["294276-12-31 23:59:59Z", "4714-11-24 00:00Z BC", "infinity", "-infinity"] {
         server.store.run(&format!(
             "insert into events (event, resource_id, occurred, received, recorded, resource, payload)
@@ -46,16 +48,22 @@ pub fn what_others_write_stops_no_look_at_a_run(server: &Server) {
     }
     server.store.run(&format!(
         "insert into task_run (name, task_key, dynamic_key, flow_run_id, state_type, state_name, updated)
-         select 't', 't', n::text, '{other}', 'COMPLETED', 'Completed', now() - interval '2 hours'
+         select 't', 't', n::text, ('{{{0}}}'::uuid[])[1 + n % 5], 'COMPLETED', 'Completed', now() - interval '2 hours'
          from generate_series(1, 20000) n;
-         analyze task_run, flow_run"
+         analyze task_run, flow_run",
+        others.join(",")
     ));
-    let look = "explain (format json) select is_alive, last_at from sweep.signs_of_life";
-    let plan = server.store.text(look).expect("a plan");
+    server.store.run(
+        "create function plan_of_a_look() returns text language plpgsql as $$ declare plan json; begin
+             execute 'explain (format json) select is_alive, last_at from sweep.signs_of_life' into plan;
+             return plan::text; end $$",
+    );
+    let plan = server.store.text("select plan_of_a_look()").expect("a plan");
     assert!(plan.contains("ix_task_run__flow_run_id") && !plan.contains("ix_task_run__updated"), "{plan}");
-    server.store.run(&format!(
-        "delete from task_run where flow_run_id = '{other}'; delete from events where resource_id like '%{other}'"
-    ));
+    server.store.run("drop function plan_of_a_look()");
+    server
+        .store
+        .run(&format!("delete from task_run where name = 't'; delete from events where resource_id like '%{other}'"));
 }
 
 pub fn a_pause_of_its_deployment_its_queue_or_its_pool_is_respected(server: &Server) {
