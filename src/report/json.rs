@@ -30,6 +30,7 @@ pub fn end(summary: &Summary) -> Value {
     json!({
         "began_at": summary.began_at,
         "kinds": summary.counts(),
+        "unswept": summary.unswept,
         "stopped_by": summary.stopped_by,
         "stuck_wakes": summary.stuck_wakes,
         "clocks": summary.clocks,

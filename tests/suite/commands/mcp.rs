@@ -90,7 +90,7 @@ on_each_host! {
         subjects.sort_by_key(by_id);
         assert_eq!(timeless(pages.concat().into()), timeless(subjects.into()));
         let page = client.call("dry_run", json!({}));
-        for field in ["schema", "mode", "host", "kinds", "stopped_by", "stuck_wakes", "empty", "ended"] {
+        for field in ["schema", "mode", "host", "kinds", "unswept", "stopped_by", "stuck_wakes", "empty", "ended"] {
             assert_eq!(page[field], report[field], "{field}");
         }
     }

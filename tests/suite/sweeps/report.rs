@@ -157,6 +157,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   ],
   "began_at": "2024-10-04T00:00:00Z",
   "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
+  "unswept": [],
   "stopped_by": null,
   "stuck_wakes": null,
   "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null,"ledger_future_seconds":null},

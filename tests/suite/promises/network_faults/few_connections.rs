@@ -99,6 +99,9 @@ fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_d
         assert!(!ran.out.contains("Nothing to do"), "{ran}");
         assert!(ran.out.contains("not everything was looked at"), "{ran}");
     }
+    let json = sweep_at(&world.url, ["--statement-timeout", "1s", "--dry-run", "--output", "json"]).run().json();
+    let unswept = json["unswept"].as_array().expect("a list");
+    assert!(unswept.len() == 1 && unswept[0].to_string().contains("issues could not be swept"), "{json}");
     // The other kinds were swept all the same.
     assert_eq!(world.count("wakes"), 2);
 }
