@@ -1,13 +1,14 @@
 //! A SQLite file that somebody else has written: what stands in it is never run as SQL of sweep's, and what SQLite
 //! itself runs of it, its triggers and views, reaches nothing but the file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use rstest::rstest;
+use tempfile::TempDir;
 
 use crate::hosts::guest_files::Owner;
 use crate::support::databases::{connect, run};
@@ -32,8 +33,8 @@ fn with_sql_in_its_record() -> (Owner, Prey) {
 
 /// What must stay as it is: a database, and a file that is not there.
 struct Prey {
-    database: std::path::PathBuf,
-    made: std::path::PathBuf,
+    database: PathBuf,
+    made: PathBuf,
     before: Vec<u8>,
 }
 
@@ -142,13 +143,17 @@ fn a_default_of_a_table_in_the_file_is_not_run(#[case] column: &str) {
     assert_eq!(owner.texts("select count(*) || '' from tasks"), ["2"]);
 }
 
+/// Two files of sweep's own, each with its directory, path and URL.
+fn two_files() -> [(TempDir, PathBuf, String); 2] {
+    let files = [new_file(), new_file()];
+    files.iter().for_each(|(_, _, url)| drop(migrate_at(url, []).run().done()));
+    files
+}
+
 /// A view that never ends costs its own time, and nobody else's.
 #[test]
 fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
-    let (_first, path, url) = new_file();
-    migrate_at(&url, []).run().done();
-    let (_second, _, other) = new_file();
-    migrate_at(&other, []).run().done();
+    let [(_first, path, url), (_second, _, other)] = two_files();
     run(
         &mut connect(&url),
         "drop view issue_candidates;
@@ -171,10 +176,7 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
 #[case::a_chain("x", 6000)]
 #[case::deep_expressions("x+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", 300)]
 fn views_of_views_cost_their_own_file_alone(#[case] expression: &str, #[case] views: u32) {
-    let (_first, path, url) = new_file();
-    migrate_at(&url, []).run().done();
-    let (_second, _, other) = new_file();
-    migrate_at(&other, []).run().done();
+    let [(_first, path, url), (_second, _, other)] = two_files();
     run(
         &mut connect(&url),
         &format!(

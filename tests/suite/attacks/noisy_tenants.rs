@@ -6,12 +6,14 @@ mod turns;
 
 use serde_json::{Value, json};
 use sweep::conclusion::Conclusion;
+use sweep::rules::Id;
 
 use crate::support::daemon::{Daemon, NEVER, daemon};
 use crate::support::in_process::Swept;
 use crate::support::program::sweep_at;
 use crate::support::receiver::Receiver;
 use crate::support::wait::wait_for;
+use crate::support::world::tenants::Tenant;
 use crate::support::world::{On, World, on_each_host};
 
 impl Swept {
@@ -23,6 +25,16 @@ impl Swept {
     fn issues(&self, counter: &str) -> i64 {
         self.count("issues", counter)
     }
+}
+
+/// Three tenants with so many orphans, and nothing else; with their orphans.
+fn tenants_with(world: &mut World, orphans: [u32; 3]) -> [(Tenant, Vec<Id>); 3] {
+    [0, 1, 2].map(|n| {
+        let tenant = world.tenant(["one", "two", "three"][n]);
+        let first = 100 * n as u32;
+        let stranded = world.orphans_of(&tenant, first..first + orphans[n]);
+        (tenant, stranded)
+    })
 }
 
 on_each_host! {
@@ -128,11 +140,7 @@ on_each_host! {
 
     /// What is swept of a false picture now would make the rest plausible in the next sweep.
     fn a_picture_that_is_false_as_a_whole_is_let_through_in_no_sweep(world) {
-        let tenants = ["one", "two", "three"].map(|name| world.tenant(name));
-        for (n, tenant) in tenants.iter().enumerate() {
-            let first = 100 * n as u32;
-            world.orphans_of(tenant, first..first + [20, 10, 9][n]);
-        }
+        tenants_with(world, [20, 10, 9]);
 
         for _ in 0..3 {
             let swept = world.sweep_guarded();
@@ -142,11 +150,7 @@ on_each_host! {
     }
 
     fn when_what_is_left_is_implausible_as_well_nothing_is_touched(world) {
-        let tenants = ["one", "two", "three"].map(|name| world.tenant(name));
-        for (n, tenant) in tenants.iter().enumerate() {
-            let first = 100 * n as u32;
-            world.orphans_of(tenant, first..first + if n == 0 { 30 } else { 15 });
-        }
+        tenants_with(world, [30, 15, 15]);
 
         let swept = world.sweep_guarded();
 

@@ -4,6 +4,7 @@
 use serde_json::json;
 use sweep::conclusion::Conclusion;
 
+use super::tenants_with;
 use crate::support::world::on_each_host;
 
 on_each_host! {
@@ -64,23 +65,18 @@ on_each_host! {
     }
 
     fn all_is_held_back_again_as_long_as_the_rest_and_each_part_are_no_better(world) {
-        let tenants = ["one", "two", "three"].map(|name| world.tenant(name));
-        let mut stale = Vec::new();
-        for (n, tenant) in tenants.iter().enumerate() {
-            let first = 100 * n as u32;
-            stale.push(world.orphans_of(tenant, first..first + if n == 0 { 30 } else { 15 }));
-        }
+        let tenants = tenants_with(world, [30, 15, 15]);
         let first = world.sweep_guarded();
         assert_eq!(first.held().0["stranded"], 60);
-        stale.iter().for_each(|issues| world.declare_waits(issues));
+        tenants.iter().for_each(|(_, issues)| world.declare_waits(issues));
 
         let second = world.sweep_guarded();
         assert_eq!((second.exit, second.held(), second.issues("scanned")), (Conclusion::Guarded, first.held(), 0));
 
         // Of the rest, or of the part: either lets all of it be decided anew.
-        world.set("issues", &stale[1][0], "status = 'done'");
+        world.set("issues", &tenants[1].1[0], "status = 'done'");
         let swept = world.sweep_guarded();
-        assert_eq!((swept.held().0.is_null(), &swept.held().1[0]["tenant"]), (true, &json!(tenants[0].name)));
+        assert_eq!((swept.held().0.is_null(), &swept.held().1[0]["tenant"]), (true, &json!(tenants[0].0.name)));
         assert_eq!(swept.issues("waiting"), 29);
     }
 }

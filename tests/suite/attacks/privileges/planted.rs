@@ -32,12 +32,18 @@ fn trap(directory: &TempDir) -> (String, PathBuf) {
     (sql, file)
 }
 
-#[test]
-fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
+/// A database in which somebody has set the trap who may make a schema there, and the file that shows who fell into it.
+fn trapped() -> (Scratch, Role, TempDir, PathBuf) {
     let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
     database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
     let (sql, file) = trap(&directory);
     run(&mut connect(&mallory.at(&database.url)), &sql);
+    (database, mallory, directory, file)
+}
+
+#[test]
+fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
+    let (database, mallory, _directory, file) = trapped();
     for command in [
         &[][..],
         &["--dry-run"],
@@ -61,10 +67,7 @@ fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
 /// While a daemon or a watcher is not connected, whoever owns the database may give its name to another one.
 #[test]
 fn a_superuser_who_connects_again_reads_no_schema_that_somebody_else_made() {
-    let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
-    database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
-    let (sql, file) = trap(&directory);
-    run(&mut connect(&mallory.at(&database.url)), &sql);
+    let (database, _mallory, _directory, file) = trapped();
 
     let again = Url::parse(&database.url).expect("a URL").connect_again(Access::Write);
 
