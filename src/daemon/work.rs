@@ -51,7 +51,8 @@ pub struct Look {
 /// How long a database that is away may keep the others waiting, each time when it is asked whether it is back.
 const AWAY: Duration = Duration::from_secs(5);
 
-/// The same at the first look. A URL may say that connecting has all the time there is.
+/// How long a database may keep the others waiting at the first look: its URL may say that connecting has all the time
+/// there is.
 const FIRST: Duration = Duration::from_secs(30);
 
 impl Look {

@@ -154,13 +154,13 @@ fn each_file_that_the_architecture_names_exists() {
     assert!(8 < named.len() && named.iter().filter(is_dead).count() == 0, "{named:?}");
 }
 
-/// A command line is nobody's but the face's.
 /// Another database may bear the name of what was opened before.
 #[test]
 fn what_connects_again_looks_at_the_schema_first() {
     refuse(&["sweep", "notify", "supervisor", "daemon"], &["connect(Access", "url.connect(", "database.connect("]);
 }
 
+/// A command line is nobody's but the face's.
 #[test]
 fn the_engine_does_not_know_clap() {
     let engine: Vec<&str> = RANKS[..9].concat();

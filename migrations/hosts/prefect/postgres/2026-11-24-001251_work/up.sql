@@ -37,7 +37,9 @@ cross join lateral (
 cross join lateral (
     select max(h.at) as at, max(h.at) - min(h.at) as every
     from (select e.occurred as at from public.events e
-          where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text and extract(year from e.occurred) between 1 and 9999
+          where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text
+            -- Between any two times in a calendar there is an interval. No bounds of the column: they would have its index used.
+            and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
 ) heartbeat
 cross join lateral (
