@@ -103,9 +103,17 @@ fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: 
     is_pressed && is_read
 }
 
+/// Discards what was not read yet, and returns whether that was a line that the terminal itself keeps: all of that is
+/// lost then, while its echo may go on standing there.
+fn loses_unread(record: &SharedRecord) -> bool {
+    let record = record.lock();
+    let edits_lines = record.edits_lines();
+    record.discard_unread();
+    edits_lines
+}
+
 /// Waits until what was typed stands in the composer. While there is none, or nobody knows, what was not read yet is
-/// discarded at once: it must not answer what has come up. A line that the terminal itself keeps is lost then, while
-/// its echo may go on standing there.
+/// discarded at once: it must not answer what has come up.
 fn wait_until_shown(
     target: &mut impl TypingTarget,
     record: &SharedRecord,
@@ -115,19 +123,13 @@ fn wait_until_shown(
     let typed_at = Instant::now();
     let mut known_at = typed_at;
     loop {
-        let found = draft(target, record, typed);
-        match found {
+        match draft(target, record, typed) {
             Draft::Message => return Ok(()),
             Draft::Empty | Draft::Other => known_at = Instant::now(),
             // An echo may be on its way.
             Draft::Unread if known_at.elapsed() < PAINTING_LASTS && record.lock().edits_lines() => {}
-            Draft::NoComposer | Draft::Unread => {
-                let is_lost = record.lock().edits_lines();
-                record.lock().discard_unread();
-                if is_lost {
-                    return Err(retract(target, record, typed));
-                }
-            }
+            Draft::NoComposer | Draft::Unread if loses_unread(record) => return Err(retract(target, record, typed)),
+            Draft::NoComposer | Draft::Unread => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
             return Err(retract(target, record, typed));
@@ -158,12 +160,8 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
     let began = Instant::now();
     while record.lock().is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
         thread::sleep(BETWEEN_PICTURES);
-        if PAINTING_LASTS < began.elapsed() {
-            let is_lost = record.lock().edits_lines();
-            record.lock().discard_unread();
-            if is_lost {
-                return Draft::NoComposer;
-            }
+        if PAINTING_LASTS < began.elapsed() && loses_unread(record) {
+            return Draft::NoComposer;
         }
     }
     let is_alone = record.reads_alone();

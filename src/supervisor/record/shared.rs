@@ -22,15 +22,20 @@ impl SharedRecord {
 
     /// Children that compute are progress until so long after the latest other progress.
     pub fn snapshot(&self, computing_max: Duration) -> Snapshot {
-        let is_alone = self.lock().shows_composer(Instant::now()) && self.reads_alone();
+        let is_alone = self.shows_its_composer();
         self.lock().snapshot(is_alone, computing_max, Instant::now())
     }
 
     /// Why nothing may be typed now, and whether the screen is being drawn.
     pub fn assess_refusal(&self) -> (Option<String>, bool) {
-        let is_alone = self.lock().shows_composer(Instant::now()) && self.reads_alone();
+        let is_alone = self.shows_its_composer();
         let (now, mut record) = (Instant::now(), self.lock());
         (record.assess_refusal(is_alone, now), record.is_drawing(now))
+    }
+
+    /// Whether the screen shows an idle composer, and keys would reach the agent itself.
+    fn shows_its_composer(&self) -> bool {
+        self.lock().shows_composer(Instant::now()) && self.reads_alone()
     }
 
     /// Whether keys reach the agent itself, as far as each look finds out: no child that it lets read is behind what
