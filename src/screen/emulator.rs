@@ -137,7 +137,7 @@ impl Emulator {
             Odd::Row if self.is_behind_row() => self.parse(TO_THE_LAST_COLUMN),
             Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => self.corrections.doubts_place(),
             Odd::Back if is_behind_row || column == 0 && self.goes_on_from_above(row) => {
-                self.corrections.doubts_place()
+                self.corrections.doubts_place();
             }
             Odd::OtherScreen { saves_cursor } => {
                 self.parser.callbacks_mut().is_misread |= self.corrections.has_region(rows);

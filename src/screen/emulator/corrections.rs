@@ -1,5 +1,6 @@
 //! Sequences that the emulator takes otherwise than terminals do: what a terminal would show differs then.
 
+use anstream::adapter::strip_str;
 use vte::{Params, Parser, Perform};
 
 use crate::rules::display::is_invisible;
@@ -30,7 +31,8 @@ pub enum Odd {
     Row,
     /// Behind a full row, terminals differ about where the cursor stands after it.
     Behind,
-    /// The same, and at the beginning of one that goes on from the row above.
+    /// Behind a full row, and at the beginning of a row that goes on from the one above, terminals differ about where a
+    /// cursor that goes to the left stands.
     Back,
 }
 
@@ -202,11 +204,8 @@ impl Perform for Seen {
 /// Whether another terminal may have wrapped a line elsewhere: it is about as long as a row, and terminals differ about
 /// how many cells a character takes that nobody sees, that joins others or that is none.
 pub fn may_wrap_elsewhere(line: &str, columns: u16) -> bool {
-    // The colours take no cells.
-    let plain = line.split('\x1b').enumerate();
-    let plain = plain.map(|(at, part)| if at == 0 { part } else { part.split_once('m').map_or("", |(_, text)| text) });
     let (mut cells, mut is_doubtful) = (0, false);
-    for c in plain.flat_map(str::chars) {
+    for c in strip_str(line).flat_map(str::chars) {
         cells += if c.is_ascii() { 1 } else { 2 };
         is_doubtful |= !c.is_ascii() && is_invisible(c) || c == char::REPLACEMENT_CHARACTER;
     }
