@@ -58,12 +58,10 @@ impl Several {
 
     /// What stands below it.
     pub fn note(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
-        let unswept = |summary: &Summary| Some(summary.unswept.join("; ")).filter(|why| !why.is_empty());
-        self.failed += usize::from(swept.as_ref().map_or(true, |summary| unswept(summary).is_some()));
-        let end = match swept {
-            Ok(summary) => ended(unswept(summary).map(Error::msg).as_ref(), summary.conclusion),
-            Err(error) => ended(Some(error), conclusion_of(error)),
-        };
+        let unswept = swept.as_ref().ok().and_then(Summary::failure).map(Error::new);
+        let failed = swept.as_ref().err().or(unswept.as_ref());
+        self.failed += usize::from(failed.is_some());
+        let end = ended(failed, swept.as_ref().map_or_else(conclusion_of, |summary| summary.conclusion));
         match (printer, swept) {
             (Printer::Table(_), Ok(_)) => String::new(),
             (Printer::Table(_), Err(error)) => failure(error),

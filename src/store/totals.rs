@@ -73,7 +73,7 @@ pub(super) use {latest, latest_memory, to_be_counted};
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
     let latest: (Option<RawInstant>, Option<WrittenDocument>) = diesel::select(latest_memory!(now)).get_result(db)?;
     // What cannot be read is counted again, from the beginning.
-    let read: Option<(RawInstant, Totals)> = latest.0.zip(latest.1.and_then(|counts| counts.read()));
+    let read = latest.0.zip(latest.1.and_then(|counts| counts.read()));
     Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
 }
 

@@ -103,11 +103,10 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Holds back the smallest part of a tenant's subjects that is implausible.
     fn of_tenant(&mut self, tenant: Portion, mut estimate: Estimate, judged: &mut Judged) -> Result<()> {
-        let is_any_time_left = !self.evidence.is_over();
+        let whole = tenant.part(self.context.held);
         // An agent that has all of them is judged with the tenant.
-        if is_any_time_left
-            && let part = tenant.part(self.context.held)
-            && let Some(agent) = self.evidence.agent_with_most(&part, estimate.guarded.in_progress)?
+        if !self.evidence.is_over()
+            && let Some(agent) = self.evidence.agent_with_most(&whole, estimate.guarded.in_progress)?
             && let Some(held) = self.of_agent(Portion { group: Some(agent), ..tenant.clone() })?
         {
             judged.held.push(held);

@@ -9,7 +9,7 @@ use super::heading::Heading;
 use super::options::Options;
 use super::outcome::{Examined, Fault, Outcome};
 use super::tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Conclusion, Failure};
 use crate::rules::Kind;
 use crate::store::candidates::Portion;
 use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
@@ -128,6 +128,11 @@ impl Summary {
     pub(super) fn has_changed(&self) -> bool {
         let total = self.total();
         0 < total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned + total.unknown
+    }
+
+    /// Why not all kinds could be swept, if so.
+    pub fn failure(&self) -> Option<Failure> {
+        (!self.unswept.is_empty()).then(|| Failure::new(self.conclusion, self.unswept.join("; ")))
     }
 
     /// How a sweep ends that could go on.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::conclusion::{Conclusion, Failure, some_failed};
+use crate::conclusion::{Conclusion, some_failed};
 use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
 use crate::store::databases::Found;
@@ -18,10 +18,7 @@ pub fn with_progress(report: Report, loudness: Loudness) -> Report {
 pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Cancel) -> Result<Summary> {
     let summary = cycle::run(options, cancel, &mut report)?;
     refuse_unwritten(report)?;
-    match summary.unswept.is_empty() {
-        true => Ok(summary),
-        false => Err(Failure::new(summary.conclusion, summary.unswept.join("; ")).into()),
-    }
+    summary.failure().map_or(Ok(summary), |failure| Err(failure.into()))
 }
 
 /// Sweeps several databases.

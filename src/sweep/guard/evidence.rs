@@ -24,8 +24,8 @@ const TENANTS_MAX: i64 = 50;
 
 /// What the database knows of one kind, and how long it may be asked.
 pub struct Evidence<'a, 'b, 'c, S: Subject> {
-    pub guard: Guard,
-    pub context: &'a ExamineContext<'c>,
+    guard: Guard,
+    context: &'a ExamineContext<'c>,
     pub scan: &'a mut Scan<'b, S>,
     workers: &'a mut Workers,
     limits: &'a Limits,
