@@ -149,6 +149,21 @@ on_each_host! {
         assert_eq!(world.written(), 0);
     }
 
+    /// SQLite takes no expression of so many levels.
+    fn more_than_a_hundred_tenants_are_judged(world) {
+        for n in 0..120 {
+            let tenant = world.tenant(&format!("t{n}"));
+            let orphans = world.orphans_of(&tenant, 100 * n..100 * n + 21);
+            if 60 <= n {
+                world.declare_waits(&orphans);
+            }
+        }
+
+        let swept = world.sweep_guarded();
+
+        assert_eq!((swept.exit, &swept.json["unswept"]), (Conclusion::Guarded, &json!([])));
+    }
+
     fn when_what_is_left_is_implausible_as_well_nothing_is_touched(world) {
         tenants_with(world, [30, 15, 15]);
 
