@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::rules::Id;
 use crate::store::listen::{Listener, Source};
@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection that is lost sooner did not work: else one that is cut every few seconds would be logged each time.
 const A_WHILE: Duration = Duration::from_secs(60);
+
+/// So much news waits to be taken.
+const NEWS_MAX: usize = 8;
 
 /// News from the thread.
 pub enum News {
@@ -48,13 +51,13 @@ pub enum Hearing {
 pub struct Listening {
     pub source: Source,
     pub hearing: Hearing,
-    news: UnboundedReceiver<News>,
+    news: Receiver<News>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Listening {
     pub fn start(source: Source) -> Result<Listening> {
-        let (sender, news) = unbounded_channel();
+        let (sender, news) = channel(NEWS_MAX);
         let is_over = Arc::new(AtomicBool::new(false));
         let (its_source, over) = (source.clone(), Arc::clone(&is_over));
         thread::Builder::new()
@@ -80,7 +83,7 @@ impl Drop for Listening {
 }
 
 /// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
-fn listen(source: &Source, is_over: &AtomicBool, news: &UnboundedSender<News>) {
+fn listen(source: &Source, is_over: &AtomicBool, news: &Sender<News>) {
     let delays =
         ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
     let delays = delays.without_max_times().with_jitter();
@@ -88,23 +91,24 @@ fn listen(source: &Source, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     while !is_over.load(Ordering::Relaxed) {
         let began = Instant::now();
         let listened = Listener::open(source).and_then(|mut listener| {
-            let _ = news.send(News::Listening);
+            let _ = news.blocking_send(News::Listening);
             pass_on(&mut listener, is_over, news)
         });
         let Err(error) = listened else { return };
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
-        let _ = news.send(News::Disconnected(redact(&format!("{error:#}"))));
+        let _ = news.blocking_send(News::Disconnected(redact(&format!("{error:#}"))));
         rest(delay.next().unwrap_or(PATIENCE), is_over);
     }
 }
 
-fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &UnboundedSender<News>) -> Result<()> {
+fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &Sender<News>) -> Result<()> {
     while !is_over.load(Ordering::Relaxed) {
         let issues = listener.wait(PATIENCE)?;
         if !issues.is_empty() {
-            let _ = news.send(News::RunEnds(issues));
+            // While nobody takes the news, more is left to the schedule.
+            let _ = news.try_send(News::RunEnds(issues));
         }
     }
     Ok(())

@@ -10,9 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::rules::{Guard, Id};
-
-/// More are not kept.
-const KEPT_MAX: usize = 1000;
+use crate::store::listen::HEARD_MAX;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -34,7 +32,7 @@ impl RunEndQueue {
     pub fn note(&mut self, issues: BTreeSet<Id>) {
         let now = Instant::now();
         for issue in issues {
-            if self.issues.len() < KEPT_MAX {
+            if self.issues.len() < HEARD_MAX {
                 self.issues.insert(issue, now);
             }
         }
@@ -133,6 +131,6 @@ mod tests {
         let mut heard = RunEndQueue::default();
         heard.note((0..10_000).map(|n| Id(n.to_string())).collect());
         advance(GRACE).await;
-        assert_eq!(heard.take_due(GRACE).len(), KEPT_MAX);
+        assert_eq!(heard.take_due(GRACE).len(), HEARD_MAX);
     }
 }

@@ -243,13 +243,11 @@ impl DbConnection {
         self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back()
     }
 
-    /// What has arrived on the channels that this connection listens to (PostgreSQL): `(channel, payload)`. No
-    /// statement.
-    pub(super) fn notifications(&mut self) -> QueryResult<Vec<(String, String)>> {
-        match &mut self.db {
-            Db::Postgres(db) => db.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload))).collect(),
-            Db::Sqlite(_) => Ok(Vec::new()),
-        }
+    /// The first that have arrived on the channels that this connection listens to (PostgreSQL), each as its channel
+    /// and its payload. No statement.
+    pub(super) fn notifications(&mut self, max: usize) -> QueryResult<Vec<(String, String)>> {
+        let Db::Postgres(db) = &mut self.db else { return Ok(Vec::new()) };
+        db.notifications_iter().take(max).map(|it| it.map(|it| (it.channel, it.payload))).collect()
     }
 
     /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
@@ -269,7 +267,8 @@ impl DbConnection {
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
     /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
-    /// them for ten thousand issues half a one.
+    /// them for ten thousand issues half a one. And a few rows in an index's order are to be read in that order: with
+    /// the price of a page as on a disk that turns, all rows of a plan would be read and sorted for each of its steps.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
@@ -282,7 +281,7 @@ impl DbConnection {
             }
             Db::Postgres(_) => format!(
                 "{mode}; {AS_IT_BEGAN}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; \
-                 SET LOCAL jit = off; SET LOCAL statement_timeout = {statement}; \
+                 SET LOCAL jit = off; SET LOCAL random_page_cost = 1.1; SET LOCAL statement_timeout = {statement}; \
                  SET LOCAL idle_in_transaction_session_timeout = {statement}; {its_server}",
                 its_server = self.of_this_server.as_deref().unwrap_or(OF_ITS_SERVER),
                 lock = timeouts.lock.num_milliseconds(),

@@ -23,6 +23,8 @@ use crate::rules::Id;
 
 /// How long the first notification may take: behind a transaction pooler it never comes.
 const PROBE_MAX: Duration = Duration::from_secs(2);
+/// More notifications in one look are left to the schedule, as any role of the database may notify.
+pub const HEARD_MAX: usize = 1000;
 /// Between two looks at what has arrived: a look is one read of a socket, no query.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -114,8 +116,16 @@ impl Listener {
         }
     }
 
+    /// What has arrived since the last look. Of a flood libpq keeps all that it has read, until the connection ends.
     fn arrived(&mut self) -> Result<Vec<(String, String)>> {
-        self.db.notifications().context("hearing of runs that end")
+        let arrived = self.db.notifications(HEARD_MAX + 1).context("hearing of runs that end")?;
+        match arrived.len() {
+            0..=HEARD_MAX => Ok(arrived),
+            _ => {
+                Err(unavailable(format!("more than {HEARD_MAX} notifications at once: they are not listened to"))
+                    .into())
+            }
+        }
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use sweep::store::listen::{Listener, Source};
+use sweep::store::listen::{HEARD_MAX, Listener, Source};
 use sweep::store::open::{StatementCache, Url};
 
+use crate::support::databases::{connect, run};
 use crate::support::pooler::Pooler;
+use crate::support::scratch::Role;
 use crate::support::world::{On, World};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -106,4 +108,24 @@ fn a_pooler_that_swallows_notifications_is_found_out() {
     let url = Url::parse(&pooler.url(world.name())).expect("a URL").with(StatementCache::Off);
     let refused = open(url).err().expect("a refusal");
     assert!(format!("{refused:#}").contains("through a transaction pooler none does"), "{refused:#}");
+}
+
+/// Whatever arrives is kept in memory, and any role of the database may notify.
+#[test]
+fn a_flood_of_notifications_is_not_listened_to() {
+    let world = World::new(On::Postgres);
+    let mut listener = listener(&world);
+    let flood = |n: usize| {
+        let mut stranger = connect(&Role::new().at(&world.url));
+        let notify = "perform pg_notify('sweep_run_ended', gen_random_uuid()::text)";
+        run(&mut stranger, &format!("do $$ begin {notify} from generate_series(1, {n}); end $$"));
+    };
+    flood(HEARD_MAX);
+    let mut heard = 0;
+    while heard < HEARD_MAX {
+        heard += listener.wait(SOON).expect("news").len();
+    }
+    flood(50 * HEARD_MAX);
+    let said = (0..50).find_map(|_| listener.wait(SOON).err()).expect("the end of listening").to_string();
+    assert!(said.contains("more than 1000 notifications at once"), "{said}");
 }
