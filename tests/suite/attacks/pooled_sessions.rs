@@ -39,10 +39,11 @@ const LEFT: [(&str, &str); 27] = [
 ];
 
 /// What sweep sets itself, each time or when it connects; what BEGIN says; and what matters only to who makes tables.
-const OURS: [&str; 14] = [
-    "search_path", "lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "jit", "TimeZone",
-    "client_encoding", "application_name", "plan_cache_mode", "default_transaction_isolation",
-    "default_transaction_read_only", "default_transaction_deferrable", "check_function_bodies", "default_tablespace",
+const OURS: [&str; 15] = [
+    "search_path", "lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "jit",
+    "random_page_cost", "TimeZone", "client_encoding", "application_name", "plan_cache_mode",
+    "default_transaction_isolation", "default_transaction_read_only", "default_transaction_deferrable",
+    "check_function_bodies", "default_tablespace",
 ];
 
 /// Only servers from version 17 on know it.

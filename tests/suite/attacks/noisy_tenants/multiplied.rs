@@ -40,6 +40,11 @@ const STEPS: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         select ID('t' || i), ID('plan'), i, 's', 'in_progress', YESTERDAY from n;";
 
+/// Of each step one.
+const LIVE: &str = "
+    insert into runs (id, agent_id, plan_step_id, status, created_at)
+        select id, ID('agent'), id, 'running', YESTERDAY from plan_steps;";
+
 const PLANS: &str = "
     insert into plans (id, title, status, agent_id, issue_id)
         select ID('p' || i), 'p', 'executing', ID('agent'), ID('issue') from n;";
@@ -107,6 +112,12 @@ const LEDGER: &str = "
 #[case::steps_and_wakes_of_the_issue(&[STEPS, WAKES])]
 #[case::steps_and_wakes_of_the_issue_taken(&[STEPS, WAKES, TAKEN])]
 #[case::steps_and_sessions_with_relaunches(&[STEPS, SESSIONS, RELAUNCHES])]
+#[case::steps_and_their_live_runs_and_issues(&[STEPS, LIVE, ISSUES])]
+#[case::steps_and_their_live_runs_and_issues_with_plans(&[STEPS, LIVE, ISSUES, "
+    insert into plans (id, title, status, agent_id, issue_id)
+        select id, 'p', 'completed', ID('agent'), id from issues where identifier <> 'E-1';
+    insert into plan_steps (id, plan_id, position, title, status)
+        select p.id, p.id, 1, 's', 'completed' from plans p where p.status = 'completed';"])]
 #[case::plans_and_their_steps(&[PLANS, "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         select id, id, 1, 's', 'in_progress', YESTERDAY from plans;"])]
@@ -223,7 +234,8 @@ fn compare([n, twice]: [u32; 2], of_its_own: u32, on: On, kinds: &[&str], fill: 
     let cost = |n: u32| {
         let mut world = World::new(on);
         let id = "create function pg_temp.id(name text) returns uuid language sql immutable return md5(name)::uuid;";
-        let (before, after) = if on == On::Sqlite { ("", "") } else { (id, "analyze") };
+        // As a transaction of sweep's begins.
+        let (before, after) = if on == On::Sqlite { ("", "") } else { (id, "analyze; set random_page_cost = 1.1") };
         world.run(&format!("{before} {} {after}", said_on(on, &fill(n))));
         let costs =
             |queries: &[String], world: &mut World| queries.iter().map(|query| work(world, query)).collect::<Vec<_>>();

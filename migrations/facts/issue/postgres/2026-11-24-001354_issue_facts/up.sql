@@ -37,8 +37,10 @@ select
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
 {%- if steps %}
-        or exists (select from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
-                   where p.issue_id = i.id and p.tenant = i.tenant)
+        -- Values, not joins: those could be planned to begin with the live runs of all tenants, anew for every issue.
+        or (select s.id from plans p join plan_steps s on s.plan_id = p.id
+            where p.issue_id = i.id and p.tenant = i.tenant
+              and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
 {%- endif %}
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
 {%- if sessions %}
