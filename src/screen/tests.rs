@@ -244,9 +244,12 @@ fn what_is_only_talked_about_is_no_state() {
     }
     let composer =
         format!("\r\n{0}\r\n❯ \r\n{0}\r\n  ⏸ manual mode on · ? for shortcuts\x1b[2A\r\x1b[2C", "─".repeat(80));
-    for said in
-        ["● The rate limit of the API is documented.", "● A prompt is too long if", "● esc to interrupt ends it"]
-    {
+    for said in [
+        "● The rate limit of the API is documented.",
+        "● A prompt is too long if",
+        "● esc to interrupt ends it",
+        "● You've hit your GitHub rate limit. It resets in 7 days, so shall I use the mirror?",
+    ] {
         let state = read("claude", &format!("{said}\r\n{composer}")).map(|statement| statement.activity);
         assert_eq!(state, Some(Activity::Idle), "{said}");
     }
