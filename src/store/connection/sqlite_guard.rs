@@ -1,7 +1,7 @@
 //! The guard of a connection to a SQLite file, which may come from anybody: SQLite runs the triggers and views in it.
 //! Guarded, SQL reaches no other file, no setting of SQLite's that sweep does not need, and no function
-//! with side effects; and a statement ends after its time, when it has answered with more than fits into memory, and
-//! before the stack does.
+//! with side effects; and a statement ends after its time, when its transaction has answered with more than fits into
+//! memory, and before the stack does.
 //! diesel offers none of this, and neither does a kept crate beside it: this module alone talks to SQLite itself, and
 //! is the only `unsafe` code of sweep's.
 #![expect(unsafe_code)]
@@ -66,9 +66,9 @@ pub struct Allowance {
     ends_at: AtomicU64,
     /// Bytes of a text, and of a row that is written: SQLite looks at no clock while a function is called.
     text_max: c_int,
-    /// Bytes of an answer.
+    /// Bytes of the answers within a transaction: a command keeps those to all of its questions.
     answer_max: i64,
-    /// Bytes of the answer to the statement that runs now, of what is kept.
+    /// Bytes of the answers within the transaction that is under way, of what is kept.
     answer: AtomicI64,
     /// Bytes that SQLite may take for all connections of this process, beside what it holds when this one is opened:
     /// one that hangs in a call keeps what it has.
@@ -83,7 +83,7 @@ const COLUMN_BYTES: i64 = 32;
 impl Allowance {
     pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
         let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
-        let (text_max, answer_max, heap_max) = (1 << 20, 128 << 20, 128 << 20);
+        let (text_max, answer_max, heap_max) = (1 << 20, 64 << 20, 128 << 20);
         let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
         allowance.allow(timeouts);
         Arc::new(allowance)
@@ -97,7 +97,6 @@ impl Allowance {
 
     fn start(&self) {
         self.ends_at.store(now().saturating_add(self.time.load(Ordering::Relaxed)), Ordering::Relaxed);
-        self.answer.store(0, Ordering::Relaxed);
     }
 
     fn is_over(&self) -> bool {
@@ -205,6 +204,10 @@ unsafe extern "C" fn follow_statement(
             }
         } else if ffi::sqlite3_sql(statement).cast::<c_void>() == text.cast_const() {
             allowance.start();
+            // No transaction is under way, and this may be the statement that begins one.
+            if ffi::sqlite3_get_autocommit(ffi::sqlite3_db_handle(statement)) != 0 {
+                allowance.forget();
+            }
         }
     }
     0

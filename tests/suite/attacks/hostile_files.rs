@@ -207,7 +207,7 @@ const MEMORY: u32 = 512 << 20;
     "with recursive n (i) as (select 1 union all select i + 1 from n)
      select 'issue' as kind, 'x' || i as subject_id, hex(zeroblob(400000)) as reason, null as until,
          '2026-01-01T00:00:00.000Z' as created_at from n",
-    "answered with more than 128 MiB"
+    "answered with more than 64 MiB"
 )]
 #[case::one_row(
     "select 'issue' as kind, 'x' as subject_id, substr(max(TEXTS, max(TEXTS), max(TEXTS), max(TEXTS), max(TEXTS)), 9)

@@ -147,10 +147,15 @@ fn rows_of_which_none_is_kept_may_be_any_number() {
 fn one_connection_cannot_take_the_memory_of_the_next() {
     let blobs = format!("SELECT {}", vec!["randomblob(1000000)"; 90].join(","));
     let rows = || sql::<Binary>(&blobs);
-    let (mut hog, query) = (guarded(60_000), rows());
+    let connection = || {
+        let mut allowance = Allowance::new(Timeouts::default());
+        Arc::get_mut(&mut allowance).expect("nobody else's").answer_max = i64::MAX;
+        open(":memory:", &allowance).expect("a connection")
+    };
+    let (mut hog, query) = (connection(), rows());
     let mut held = query.load_iter::<Vec<u8>, _>(&mut hog).expect("rows");
     held.next().expect("a row").expect("a blob");
-    assert_eq!(rows().load::<Vec<u8>>(&mut guarded(60_000)).map(|rows| rows.len()), Ok(1));
+    assert_eq!(rows().load::<Vec<u8>>(&mut connection()).map(|rows| rows.len()), Ok(1));
 }
 
 /// SQLite's own functions take seconds, or an hour.
@@ -209,7 +214,7 @@ fn a_pipe_in_place_of_a_journal_is_not_opened() {
 
 /// A command has all of an answer in memory.
 #[rstest]
-#[case::texts("hex(zeroblob(500000))", 100, 200)]
+#[case::texts("hex(zeroblob(500000))", 60, 120)]
 #[case::rows("i", 1_000_000, 10_000_000)]
 fn an_answer_that_is_too_large_ends(#[case] column: &str, #[case] fits: u32, #[case] too_many: u32) {
     let mut db = guarded(60_000);
@@ -221,6 +226,21 @@ fn an_answer_that_is_too_large_ends(#[case] column: &str, #[case] fits: u32, #[c
     };
     assert_eq!(rows(too_many), Err("interrupted".to_owned()));
     assert_eq!(rows(fits), Ok(fits as usize), "the next one begins anew");
+}
+
+/// What shows all that a file holds keeps the answers to a dozen questions.
+#[test]
+fn answers_within_a_transaction_that_are_too_large_together_end() {
+    let mut db = guarded(60_000);
+    let texts = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60) \
+        SELECT hex(zeroblob(500000)) FROM n";
+    let mut read = |begin: &str| {
+        db.batch_execute(begin).expect("a transaction");
+        let rows: QueryResult<Vec<String>> = sql::<Text>(texts).load(&mut db);
+        rows.map(|rows| rows.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!([""; 3].map(&mut read), [Ok(60), Ok(60), Ok(60)], "each is all there is to keep");
+    assert_eq!(["BEGIN", ""].map(&mut read), [Ok(60), Err("interrupted".to_owned())]);
 }
 
 /// A trigger would begin the time anew each time.
