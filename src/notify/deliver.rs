@@ -18,8 +18,14 @@ use crate::store::{Abort, Access, Db, DbConnection, Timeouts, errors};
 /// How long a request may take: less than the first pause between two attempts.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// No request is begun later: with the last one, a call takes half a minute at most.
+/// No message is begun later: with the last one, a call takes a minute at most.
 const BEGUN_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long a statement about messages may take at most: a trigger in a file may have each take its time.
+const STATEMENT_MAX: TimeDelta = TimeDelta::seconds(10);
+
+/// How long a database is waited for beside connecting to it, as twice a statement's time.
+const HALF_A_CALL: TimeDelta = TimeDelta::seconds(30);
 
 /// What one call delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +38,7 @@ pub struct Delivered {
     pub dead: u64,
 }
 
-/// Delivers what is due, on a connection and a thread of its own, within half a minute; the next call delivers what is
+/// Delivers what is due, on a connection and a thread of its own, within a minute; the next call delivers what is
 /// left. Once `is_over` is true it begins no request, and waits only a moment more for a database that is silent.
 ///
 /// # Errors
@@ -43,11 +49,10 @@ pub fn deliver(
     notify: &Notify,
     is_over: impl Fn() -> bool + Clone + Send + 'static,
 ) -> Result<Delivered> {
-    let (notify, its_timeouts) = (notify.clone(), *timeouts);
-    // The requests take their time as well.
-    let timeouts = Timeouts { statement: timeouts.statement + TimeDelta::minutes(1), ..*timeouts };
-    let its_is_over = is_over.clone();
-    url.ask_within(Patience::until(&is_over, url.patience(&timeouts)), move |url| {
+    let its_timeouts = Timeouts { statement: timeouts.statement.min(STATEMENT_MAX), ..*timeouts };
+    let (notify, its_is_over) = (notify.clone(), is_over.clone());
+    let patience = url.patience(&Timeouts { statement: HALF_A_CALL, ..*timeouts });
+    url.ask_within(Patience::until(&is_over, patience), move |url| {
         deliver_here(url, &its_timeouts, &notify, its_is_over)
     })
 }

@@ -51,7 +51,7 @@ impl Alerts {
         }
     }
 
-    /// Delivers what is due before the watch ends, which delays the end by half a minute at most.
+    /// Delivers what is due before the watch ends, which delays the end by a minute at most.
     pub fn finish(&self) {
         while self.state().is_delivering {
             thread::sleep(Duration::from_millis(20));
