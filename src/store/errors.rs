@@ -69,31 +69,41 @@ pub fn is_refusal(error: &Error) -> bool {
     }
 }
 
-/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
-/// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, recognised by the words of a server
-/// that speaks English; the last five are SQLite's.
+/// Is the database at fault, and no subject? The connection was lost or there is no room (SQLSTATE 53). Beside diesel's
+/// kinds, recognised by how a server that speaks English, or SQLite, begins: what follows may be a row's own text.
 pub fn is_outage(error: &Error) -> bool {
-    const WORDS: [&str; 19] = [
-        "No space left on device", "could not extend file", "Disk quota exceeded", "temporary file size exceeds",
-        "out of memory", "out of shared memory", "too many clients", "too many connections",
-        "remaining connection slots", "terminating connection", "starting up", "shutting down",
-        "accepting connections", "in recovery mode", "database or disk is full", "disk I/O error",
-        "unable to open database file", "attempt to write a readonly database", NAMES_ANOTHER_FILE,
+    const NO_ROOM: [&str; 9] = [
+        "could not create file", "could not extend file", "could not write", "temporary file size exceeds",
+        "out of memory", "out of shared memory", "database or disk is full", "disk I/O error", NAMES_ANOTHER_FILE,
     ];
-    let Error::DatabaseError(kind, info) = error else { return false };
+    is_away(error) || begins_with(error, &NO_ROOM)
+}
+
+/// Was the connection lost (SQLSTATE 08), is there none (53300), or does the server start, end, or is a standby now
+/// (57P, 25006)? Then no other statement does either.
+fn is_away(error: &Error) -> bool {
+    const AWAY: [&str; 7] = [
+        "sorry, too many clients", "too many connections", "remaining connection slots", "terminating connection",
+        "the database system is", "unable to open database file", "attempt to write a readonly database",
+    ];
+    let Error::DatabaseError(kind, _) = error else { return false };
     match kind {
         DatabaseErrorKind::ClosedConnection
         | DatabaseErrorKind::UnableToSendCommand
         | DatabaseErrorKind::ReadOnlyTransaction => true,
-        DatabaseErrorKind::Unknown => WORDS.iter().any(|words| info.message().contains(words)),
         // Constraints and the like: their words may be anybody's.
-        _ => false,
+        _ => begins_with(error, &AWAY),
     }
+}
+
+fn begins_with(error: &Error, words: &[&str]) -> bool {
+    matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info)
+        if words.iter().any(|words| info.message().starts_with(words)))
 }
 
 /// Is one statement at fault, and may the next one do?
 pub fn is_of_statement(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref()).any(|error: &Error| !is_outage(error))
+    error.chain().filter_map(|cause| cause.downcast_ref()).any(|error: &Error| !is_away(error))
 }
 
 /// Has the role no right to something? It is no subject's fault, and lasts until somebody grants it. Recognised by the
@@ -135,7 +145,7 @@ const ADVICE: [Advice; 7] = [
     // SQLite's own word for it, and for the end of an answer that does not fit into memory.
     Advice {
         when: "interrupted",
-        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 128 MiB. Trying again \
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 64 MiB. Trying again \
             helps if the database was only busy; raise the time if that happens again",
         lasts: false,
     },

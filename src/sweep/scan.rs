@@ -163,10 +163,9 @@ impl<'a, S: Subject> Scan<'a, S> {
         match self.query("scanning", S::candidate_without_group) {
             Ok(Some(id)) => {
                 let (kind, id) = (S::KIND, redact(&id.0));
-                config(format!(
+                error.context(config(format!(
                     "the column group_id of the view {kind}_candidates is null for {kind} {id}, and must not be"
-                ))
-                .into()
+                )))
             }
             Ok(None) | Err(_) => error,
         }

@@ -105,3 +105,24 @@ fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_d
     // The other kinds were swept all the same.
     assert_eq!(world.count("wakes"), 2);
 }
+
+#[test]
+fn rows_of_one_kind_that_do_not_fit_into_temporary_files_leave_the_other_kinds_theirs() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    world.stalled_step(Some(&agent));
+    let database = world.name().to_owned();
+    world.run(&format!(
+        "alter view issue_candidates rename to quick_candidates;
+         create view issue_candidates as select q.* from quick_candidates q
+             where (select string_agg(text, '' order by text)
+                    from (select n || repeat('x', 1000) from generate_series(1, 20000) n) many (text)) <> '';
+         alter database \"{database}\" set temp_file_limit = '1MB'"
+    ));
+
+    let ran = sweep_at(&world.url, ["--no-guard"]).run();
+
+    ran.says_once(UNAVAILABLE, &["issues could not be swept", "temporary file size exceeds"]);
+    assert_eq!(world.count("wakes"), 1, "that of the step");
+}

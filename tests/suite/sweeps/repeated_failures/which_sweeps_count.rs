@@ -159,6 +159,17 @@ on_each_host! {
         assert_eq!(world.sweep().outcome(&issue), "continued");
     }
 
+    /// A trigger of the host's may quote a title.
+    fn the_words_of_a_full_disk_in_an_errors_middle_are_the_subjects_own(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.poison_with_words(&issue, if world.on == On::Sqlite { "no such title: database or disk is full" } else {
+            "no such title: the database system is shutting down"
+        });
+        world.sweep();
+        assert_eq!(world.count("failures"), 1);
+    }
+
     fn when_half_fails_each_is_counted(world) {
         let agent = world.agent("idle");
         let bad: Vec<Id> = (0..21).map(|_| world.orphan(&agent)).collect();
