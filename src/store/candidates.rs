@@ -150,8 +150,7 @@ macro_rules! within {
             Some(group) => query.filter($view::group_id.eq(group)),
         };
         // One condition for all tenants: SQLite takes no expression that is a hundred levels deep.
-        let whole = $part.except.iter().filter(|portion| portion.group.is_none());
-        let whole: Vec<&str> = whole.map(|portion| portion.tenant.as_str()).collect();
+        let whole: Vec<&str> = $part.except.iter().filter(|of| of.group.is_none()).map(|of| &*of.tenant).collect();
         let query = if whole.is_empty() { query } else { query.filter($view::tenant.ne_all(whole)) };
         $part.except.iter().fold(query, |query, portion| match &portion.group {
             None => query,
