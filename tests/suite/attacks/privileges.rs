@@ -2,6 +2,7 @@
 
 mod functions;
 mod lent;
+mod names;
 mod planted;
 mod rights_of_others;
 

@@ -69,11 +69,16 @@ join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
 where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
 
 -- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
--- the run's end counts no more. Earlier releases know no such runs.
+-- the run's end counts no more. Earlier releases lack the table: there, another relation of its name counts for nothing, since
+-- what others may create in `public` would run with the rights of this function's owner.
 create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
 set search_path = sweep, pg_temp as $$
 begin
-    if to_regclass('public.native_run_finalizations') is null then
+    if not exists (
+        select from pg_class c join pg_roles r on r.oid = c.relowner
+        where c.oid = to_regclass('public.native_run_finalizations') and c.relkind in ('r', 'p')
+          and (r.rolsuper or c.relowner = (select relowner from pg_class where oid = 'public.issues'::regclass))
+    ) then
         return null;
     end if;
     return (
