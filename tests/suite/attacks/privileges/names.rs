@@ -1,8 +1,11 @@
 //! What others put under the names by which functions with their owner's rights call a host's tables.
 
-use super::is_superuser;
+use rstest::rstest;
+
+use super::{CONFIG, hosted, is_superuser};
 use crate::support::databases::{connect, connect_server, run};
-use crate::support::scratch::{Role, psql};
+use crate::support::program::migrate_at;
+use crate::support::scratch::{Role, Scratch, psql};
 use crate::support::world::{On, World};
 
 /// Earlier releases of Paperclip lack that table, and its name is anybody's who may create in `public`.
@@ -38,4 +41,41 @@ fn a_view_of_a_strangers_that_is_called_like_a_table_of_later_releases_is_not_re
     psql(&world.url, "select * from public.native_run_finalizations").expect("a row");
     assert!(is_superuser(&mallory));
     run(&mut connect_server(), &format!("alter role {} nosuperuser", mallory.name));
+}
+
+/// With the schema its owner renames it, and puts other tables into a new one of that name.
+#[rstest]
+#[case::of_a_schema("alter schema public owner to {m}", &["Run alter schema public owner to {o}, or name the host"])]
+#[case::of_a_database(
+    "alter schema public owner to pg_database_owner; alter database {d} owner to {m}",
+    &["Run alter schema public owner to {o}, or alter database {d} owner to {o}, or name the host", "--host paperclip"]
+)]
+fn the_owner_of_the_schema_of_a_hosts_tables_counts_like_their_owner(#[case] sql: &str, #[case] remedy: &[&str]) {
+    let (mallory, (database, host)) = (Role::new(), hosted());
+    let filled = |text: &str, owner: &str| {
+        text.replace("{m}", &mallory.name).replace("{d}", database.name()).replace("{o}", owner)
+    };
+    database.run(&filled(sql, ""));
+    let url = host.at(&database.url);
+    let says = format!("the schema public belongs to {}, and this role, {}, is no member of", mallory.name, host.name);
+    let says: Vec<String> = remedy.iter().map(|text| filled(text, &host.name)).chain([says]).collect();
+    let says: Vec<&str> = says.iter().map(String::as_str).collect();
+    for arguments in [&[][..], &["--print"]] {
+        migrate_at(&url, arguments.iter().copied()).run().refused(CONFIG, &says);
+    }
+    // The controls: the operator knows that role, and what is to be done is enough.
+    migrate_at(&url, ["--print", "--host", "paperclip"]).run().done();
+    database.run(&format!("alter schema public owner to {}", host.name));
+    migrate_at(&url, []).run().done();
+}
+
+#[test]
+fn a_superuser_trusts_only_superusers_with_the_schema_of_a_hosts_tables() {
+    let (mallory, database) = (Role::new(), Scratch::paperclip());
+    database.run(&format!("alter schema public owner to {}", mallory.name));
+    let says = ["is a superuser, and the schema public belongs to", &mallory.name, "put other tables in the place"];
+    for arguments in [&[][..], &["--print"], &["--host", "paperclip"]] {
+        migrate_at(&database.url, arguments.iter().copied()).run().refused(CONFIG, &says);
+    }
+    migrate_at(&database.url, ["--as-superuser"]).run().done();
 }
