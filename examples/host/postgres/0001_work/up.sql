@@ -38,13 +38,16 @@ from public.tasks t;
 -- An escalation: the task is stuck, and its note says what to do.
 create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
-    if new.status <> 'blocked' or old.status = 'blocked' then
+    if new.status is distinct from 'blocked' or old.status = 'blocked' then
         raise exception 'sweep sets a task stuck, and nothing else';
     end if;
     update public.tasks
     set state = 'stuck', note = concat_ws(E'\n', nullif(note, ''), new.unblock_action), changed_at = new.updated_at
     where id = old.id and state = 'doing';
     return case when found then new end;
+-- The detail of such an error is the whole row of the task, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger update_issue instead of update on issues for each row execute function update_issue();
 

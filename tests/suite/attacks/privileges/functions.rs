@@ -78,6 +78,43 @@ fn a_host_by_whose_functions_whoever_looks_may_write_keeps_no_promise() {
     assert!(says.contains("a view calls the function sweep.close_all(), which whoever looks may not"), "{says}");
 }
 
+/// The detail of PostgreSQL's error is the whole row, with what the role may not read.
+#[test]
+fn a_write_that_a_hosts_tables_refuse_shows_nothing_of_their_rows() {
+    let mut world = World::new(On::Paperclip);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    world.run("update public.issues set description = 'secret'");
+    psql(&world.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    let wake = "insert into sweep.wakes (id, agent_id, issue_id) select gen_random_uuid(), null, id from sweep.issues";
+    for (role, write) in [
+        ("sweeper", "update sweep.issues set status = null"),
+        ("sweeper", "update sweep.issues set status = 'blocked', updated_at = null"),
+        ("sweeper", wake),
+        ("sweep_operator", wake),
+    ] {
+        let refused = psql(&format!("{}&user={role}", world.url), write).expect_err("a refusal");
+        assert!(refused.contains("null value in column"), "{write}: {refused}");
+        assert!(!refused.contains("DETAIL"), "{write}: {refused}");
+    }
+
+    let database = tables();
+    with_a_function("", "volatile").migrate(&database).done();
+    psql(&database.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    database.run(
+        "insert into public.workers (name) values ('Ada');
+         insert into public.tasks (title, state, worker_id, note)
+         select 'Mend', 'doing', id, 'secret' from public.workers",
+    );
+    let sweeper = format!("{}&user=sweeper", database.url);
+    for (set, says) in
+        [("status = null", "sets a task stuck"), ("status = 'blocked', updated_at = null", "null value in column")]
+    {
+        let refused = psql(&sweeper, &format!("update sweep.issues set {set}")).expect_err("a refusal");
+        assert!(refused.contains(says) && !refused.contains("DETAIL"), "{set}: {refused}");
+    }
+}
+
 /// Why the views are no security barriers: a function in a question, which may be called with rows that a view leaves
 /// out, tells nothing that whoever looks may not read anyway. docs/decisions.md has the price.
 #[test]

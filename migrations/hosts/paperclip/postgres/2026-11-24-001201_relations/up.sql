@@ -70,6 +70,9 @@ begin
         end if;
     end if;
     return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger update_issue instead of update on issues for each row execute function update_issue();
 

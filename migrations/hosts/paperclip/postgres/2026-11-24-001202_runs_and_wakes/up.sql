@@ -170,6 +170,9 @@ begin
                 'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
     update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;
     return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 revoke execute on function insert_wake from public;

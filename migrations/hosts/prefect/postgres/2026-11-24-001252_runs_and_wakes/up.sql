@@ -105,6 +105,9 @@ begin
         empirical_policy = empirical_policy || '{"retry_type": "reschedule", "resuming": false, "pause_keys": []}'
     where id = new.issue_id;
     return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 
@@ -112,13 +115,16 @@ create trigger insert_wake instead of insert on wakes for each row execute funct
 -- work, and a person can press Retry.
 create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
-    if new.status <> 'blocked' or old.status <> 'in_progress' then
+    if new.status is distinct from 'blocked' or old.status <> 'in_progress' then
         raise exception 'sweep sets a flow run crashed that was in progress, and nothing else';
     end if;
     perform enter_state(old.id, gen_random_uuid(), 'CRASHED', 'Crashed',
                         'sweep: this run needs a person. ' || left(new.unblock_action, 2000), '{}');
     update public.flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
     return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger update_issue instead of update on issues for each row execute function update_issue();
 
