@@ -33,8 +33,10 @@ here as (
 ), grants (what, privilege, grantee) as (
     select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
     where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
        or privilege in ('INSERT', 'UPDATE', 'DELETE')
-          and case when relname in (select l.relation from ledger l) then not exists (
+          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
+                   when relname in (select l.relation from ledger l) then not exists (
                   select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
               else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
     union all

@@ -138,11 +138,18 @@ impl Outsider {
     }
 
     /// What whoever looks would change by the functions that views call, in sentences: each is called in a transaction
-    /// that only reads. A file has no functions.
+    /// that only reads, without values and with made-up ones. A file has no functions.
     pub fn writes_of_readers(&mut self) -> QueryResult<Vec<String>> {
-        const CALLS: &str = "SELECT format('select %s(%s)', oid::regproc, (SELECT string_agg('null::' || \
-            format_type(type, null), ', ') FROM unnest(proargtypes) type)) FROM pg_proc \
-            WHERE pronamespace = 'sweep'::regnamespace AND obj_description(oid, 'pg_proc') = 'called by views'";
+        const CALLS: &str = "SELECT DISTINCT format('select %s(%s)', p.oid::regproc, ( \
+                SELECT string_agg(coalesce(quote_literal(made_up), 'null') || '::' || format_type(t.oid, null), ', ' \
+                                  ORDER BY place) \
+                FROM unnest(proargtypes) WITH ORDINALITY AS argument (type, place) JOIN pg_type t ON t.oid = type, \
+                LATERAL (SELECT CASE WHEN has_values THEN CASE \
+                    WHEN coalesce(nullif(typbasetype, 0), t.oid) = 'uuid'::regtype THEN gen_random_uuid()::text \
+                    WHEN typcategory = 'A' THEN '{}' WHEN typcategory = 'D' THEN 'now' ELSE '1' END END) \
+                    AS value (made_up))) \
+            FROM pg_proc p, unnest(ARRAY[false, true]) has_values \
+            WHERE pronamespace = 'sweep'::regnamespace AND obj_description(p.oid, 'pg_proc') = 'called by views'";
         if self.is_sqlite() {
             return Ok(Vec::new());
         }

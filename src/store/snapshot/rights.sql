@@ -2,8 +2,8 @@
 select format('the function %s runs with its owner''s rights, and %s', f.oid::regprocedure, why)
 from pg_proc f
 cross join lateral (values
-    (not exists (select from unnest(proconfig) setting where setting like 'search\_path=%pg_temp' or setting = 'search_path=""'),
-     'finds tables by the search path of whoever calls it: expected `set search_path = sweep, pg_temp`'),
+    (not exists (select from unnest(proconfig) setting where setting ~ '^search_path=((pg_catalog|sweep), )*pg_temp$'),
+     'finds tables by the search path of whoever calls it, or in schemas of others: expected `set search_path = sweep, pg_temp`'),
     (has_function_privilege('public', f.oid, 'execute'), 'everybody may call it: expected `revoke execute … from public`')
 ) mistake (is_made, why)
 where pronamespace = 'sweep'::regnamespace and prosecdef and is_made
@@ -13,9 +13,17 @@ select format('the function %s writes with the rights of whoever sweeps, who has
 from pg_trigger t join pg_class c on c.oid = tgrelid join pg_proc f on f.oid = tgfoid
 where relnamespace = 'sweep'::regnamespace and relkind = 'v' and not tgisinternal and not prosecdef and prosrc ~* '\m(insert into|update|delete from|merge into)\M'
 union all
-select format('everybody has the right to %s %s: expected no grant to public', lower(privilege_type), c.oid::regclass)
-from pg_class c, aclexplode(relacl)
-where relnamespace = 'sweep'::regnamespace and grantee = 0
+select format('%1$s has the right to %2$s %3$s: expected no grant to %4$s',
+              case grantee when 0 then 'everybody' else format('the role %I', pg_get_userbyid(grantee)) end, lower(privilege_type), what,
+              case grantee when 0 then 'public' else 'anybody, since deploy/postgres/role.sql gives what is needed' end)
+from (
+    select oid::regclass::text, relowner, relacl from pg_class where relnamespace = 'sweep'::regnamespace
+    union all
+    select oid::regclass || '.' || quote_ident(attname), relowner, attacl
+    from pg_class join pg_attribute on attrelid = oid where relnamespace = 'sweep'::regnamespace
+) granted (what, owner, acl), aclexplode(acl)
+-- Whom an owner lets read all that he makes, by default privileges, is for him to say.
+where grantee = 0 or grantee <> owner and privilege_type <> 'SELECT'
 union all
 select format('the function %s may be called by whoever looks, and may write: expected `stable` or `immutable`', oid::regprocedure)
 from pg_proc

@@ -1,5 +1,7 @@
 //! Functions of the schema `sweep`: who may call which stands in a function's comment, and no role gets more.
 
+use rstest::rstest;
+
 use crate::support::folder::Folder;
 use crate::support::program::command_at;
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
@@ -76,6 +78,47 @@ fn a_host_by_whose_functions_whoever_looks_may_write_keeps_no_promise() {
     let view = "create view evil as select close_all();";
     let says = evidence_of(&with_a_function(view, "stable"));
     assert!(says.contains("a view calls the function sweep.close_all(), which whoever looks may not"), "{says}");
+}
+
+#[test]
+fn a_function_for_whoever_looks_that_writes_only_by_some_argument_is_found() {
+    let says = evidence_of(&with_a_function(
+        "create function close(task text) returns bigint language plpgsql stable security definer
+             set search_path = sweep, pg_temp
+             as $$ begin return case when task is not null then close_all() end; end $$;
+         revoke execute on function close from public;
+         comment on function close is 'called by views';",
+        "volatile",
+    ));
+    assert!(says.contains("whoever looks may write by a function that views call"), "{says}");
+}
+
+#[rstest]
+#[case::others_first("public, sweep, pg_temp")]
+#[case::what_is_temporary_first("pg_temp, sweep")]
+#[case::what_is_temporary_unnamed("''")]
+fn a_function_that_may_find_what_others_made_is_found(#[case] path: &str) {
+    let function = format!("alter function write_all set search_path = {path};");
+    let says = evidence_of(&with_a_function(&function, "volatile"));
+    assert!(
+        says.contains("the function sweep.write_all() runs with its owner's rights, and finds tables by"),
+        "{says}"
+    );
+}
+
+#[test]
+fn a_host_that_grants_what_stands_in_its_schema_keeps_no_promise() {
+    let mallory = Role::new();
+    for (grant, says) in [
+        ("select (title) on issues to public", "everybody has the right to select sweep.issues.title"),
+        ("update (status) on issues to public", "the role public has the right UPDATE on sweep.issues"),
+        ("update (status) on issues to {m}", "the role {m} has the right to update sweep.issues.status"),
+        ("insert on wakes to {m}", "the role {m} has the right to insert sweep.wakes"),
+    ] {
+        let [grant, says] = [grant, says].map(|text| text.replace("{m}", &mallory.name));
+        let evidence = evidence_of(&with_a_function(&format!("grant {grant};"), "volatile"));
+        assert!(evidence.contains(&says), "{says}: {evidence}");
+    }
 }
 
 /// The detail of PostgreSQL's error is the whole row, with what the role may not read.

@@ -147,6 +147,10 @@ fn a_superuser_is_refused_where_others_may_write_all_tables() {
     "grant insert (kind) on sweep.open_recoveries to {m}",
     "the right INSERT on sweep.open_recoveries"
 )]
+#[case::a_column_of_a_hosts_to_everybody(
+    "grant update (status) on sweep.issues to public",
+    "the role public has the right UPDATE on sweep.issues"
+)]
 fn what_runs_with_the_owners_rights_is_lent_to_nobody(#[case] grant: &str, #[case] says: &str) {
     let (mallory, database) = (Role::new(), Scratch::paperclip());
     migrate_at(&database.url, ["--host", "paperclip", "--as-superuser"]).run().done();

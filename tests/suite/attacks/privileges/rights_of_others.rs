@@ -39,6 +39,10 @@ fn rise(database: &Scratch, mallory: &Role) {
 #[case::a_column("grant update (attempt) on sweep.recoveries to {}", "the right UPDATE on sweep.recoveries")]
 #[case::deletions("grant delete on sweep.notifications to {}", "the right DELETE on sweep.notifications")]
 #[case::everybody("grant insert on sweep.host to public; select '{}'", "the role public has the right INSERT")]
+#[case::everybody_what_some_may(
+    "grant insert on sweep.recoveries to public; select '{}'",
+    "the role public has the right INSERT on sweep.recoveries"
+)]
 fn a_right_of_others_on_sweeps_own_tables_is_refused(#[case] grant: &str, #[case] says: &str) {
     let (database, mallory) = (Scratch::empty(), Role::new());
     migrate_at(&database.url, []).run().done();
@@ -46,7 +50,7 @@ fn a_right_of_others_on_sweeps_own_tables_is_refused(#[case] grant: &str, #[case
     for command in [&["migrate"][..], &["migrate", "--print"], &["status"], &["--dry-run"], &["--yes"]] {
         command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &[says]);
     }
-    database.run(&format!("drop owned by {}; revoke all on sweep.host from public", mallory.name));
+    database.run(&format!("drop owned by {}; revoke all on sweep.host, sweep.recoveries from public", mallory.name));
     sweep_at(&database.url, []).run().done();
 }
 
