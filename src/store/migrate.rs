@@ -238,8 +238,11 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result
         sql +=
             &format!("\n-- {folder}\n{file}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder));
     }
-    Ok(sql
-        + &hosts::statements(&plan.host, db.is_sqlite())
-        + &boards::preparation(prefix, db.is_sqlite())
-        + "commit;\n")
+    sql += &hosts::statements(&plan.host, db.is_sqlite());
+    sql += &boards::preparation(prefix, db.is_sqlite());
+    if !db.is_sqlite() {
+        // What was made may be others' to write, by the owner's default privileges, or use what is a stranger's.
+        sql += &trust::guard(&plan.host, wanted);
+    }
+    Ok(sql + "commit;\n")
 }

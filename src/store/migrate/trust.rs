@@ -37,8 +37,8 @@ pub(super) fn refuse_others(db: &mut PgConnection, host: &Host, wanted: &Wanted)
 /// Refuses a schema that was made, and is not committed yet, in which others have rights by the owner's default
 /// privileges, or whose views use what is a stranger's.
 pub(super) fn refuse_what_was_made(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
-    const NOTHING_IS_LEFT: &str =
-        "the schema was not made (rights on new objects come from `alter default privileges`)";
+    const NOTHING_IS_LEFT: &str = "the schema was not made (rights on new objects come from `alter default \
+        privileges`, or from a host's folder)";
     refuse_strangers(db).context(NOTHING_IS_LEFT)?;
     refuse_others(db, host, wanted)
 }

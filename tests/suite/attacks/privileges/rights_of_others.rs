@@ -57,7 +57,10 @@ fn a_right_of_others_on_sweeps_own_tables_is_refused(#[case] grant: &str, #[case
 #[test]
 fn default_privileges_that_would_give_others_rights_are_refused_and_nothing_is_made() {
     let (database, mallory) = (Scratch::empty(), Role::new());
+    let printed = migrate_at(&database.url, ["--print"]).run().done().out;
     database.run(&format!("alter default privileges grant all on tables to {}", mallory.name));
+    let error = psql(&database.url, &printed).expect_err("the printed SQL asks as well");
+    assert!(error.contains("has the right") && error.contains(&mallory.name), "{error}");
     migrate_at(&database.url, []).run().refused(CONFIG, &["has the right", &mallory.name, "revoke"]);
     assert_eq!(psql(&database.url, "select to_regnamespace('sweep') is null").as_deref(), Ok("t"));
     database.run(&format!("alter default privileges revoke all on tables from {}", mallory.name));
