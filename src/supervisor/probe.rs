@@ -26,8 +26,7 @@ pub struct Probe {
 impl Probe {
     /// The mode of the terminal that the program on the screen reads; None if it cannot be read.
     pub fn mode(&self) -> Option<LineMode> {
-        let modes = tcgetattr(open(self.terminals().last()?)?).ok()?.local_modes;
-        Some(LineMode { echo: modes.contains(LocalModes::ECHO), canonical: modes.contains(LocalModes::ICANON) })
+        mode_of(self.terminals().last()?)
     }
 
     /// Whether something was typed that was not read yet.
@@ -42,11 +41,19 @@ impl Probe {
         }
     }
 
-    /// The terminal, and behind it the one that a launcher such as `script` has opened for the program on the screen.
+    /// The terminal, and behind it those that launchers such as `script` have opened for the program on the screen.
     fn terminals(&self) -> Vec<PathBuf> {
         let Some(terminal) = &self.terminal else { return Vec::new() };
-        let other = self.on_screen().and_then(|process| process.other_terminal(terminal));
-        [Some(terminal.clone()), other].into_iter().flatten().collect()
+        let behind = self.process.zip(self.on_screen());
+        behind.map_or_else(|| vec![terminal.clone()], |(started, it)| it.terminals_from(terminal, started))
+    }
+
+    /// Whether keys pass each terminal before that of the program on the screen as they are: one that edits or shows
+    /// lines is read by what asks there itself.
+    fn passes_keys_on(&self) -> bool {
+        let terminals = self.terminals();
+        let before = terminals.split_last().map_or(&[][..], |(_, before)| before);
+        before.iter().all(|terminal| mode_of(terminal).is_some_and(|mode| !mode.canonical && !mode.echo))
     }
 
     /// The command line of the program that has the screen.
@@ -72,12 +79,18 @@ impl Probe {
 
     /// Whether no process but this program could read its keys.
     pub fn reads_alone(&self) -> bool {
-        self.on_screen().is_none_or(|process| process.reads_alone())
+        let shown = self.process.zip(self.on_screen());
+        shown.is_none_or(|(started, process)| process.reads_alone(started)) && self.passes_keys_on()
     }
 
     fn on_screen(&self) -> Option<Process> {
         self.process.and_then(Process::on_screen)
     }
+}
+
+fn mode_of(terminal: &PathBuf) -> Option<LineMode> {
+    let modes = tcgetattr(open(terminal)?).ok()?.local_modes;
+    Some(LineMode { echo: modes.contains(LocalModes::ECHO), canonical: modes.contains(LocalModes::ICANON) })
 }
 
 /// Opens a terminal, for a moment only: while it is open, its end cannot be seen.

@@ -4,11 +4,11 @@
 //! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.
 
 mod readers;
+mod starters;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, read, read_dir, read_link, read_to_string};
+use std::fs::{read, read_dir, read_link, read_to_string};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,8 +91,7 @@ impl Process {
 
     fn looked_through(self, depth: u32) -> Process {
         let is_launcher = is_one_of(&self.words, &LAUNCHERS);
-        let is_found = self.is_agent() && !is_one_of(&self.words, &RUNNERS);
-        if depth == 0 || is_found || !(is_launcher || self.is_runner()) {
+        if depth == 0 || self.is_agent_itself() || !(is_launcher || self.is_runner()) {
             return self;
         }
         let shown = self.children().into_iter().filter_map(|child| self.shows(child));
@@ -135,7 +134,8 @@ impl Process {
     fn waits_for(&self) -> Option<Process> {
         let is_beside = |child: &Process| child.terminal == self.terminal && child.group == child.foreground;
         let mut children = self.children().into_iter().filter(is_beside);
-        children.next().filter(|_| self.starts_another() && children.next().is_none())
+        let waits = || self.starts_another() && self.only_waits(|_| true);
+        children.next().filter(|_| children.next().is_none() && waits())
     }
 
     /// Whether it may be a shell at its prompt, whatever it calls itself.
@@ -153,16 +153,9 @@ impl Process {
         Agents::get().of_command(&self.words).is_some()
     }
 
-    /// Its terminal, if that is not this one. By this path it is found in every container.
-    pub fn other_terminal(&self, terminal: &Path) -> Option<PathBuf> {
-        let number = |path: &Path| metadata(path).ok().map(|file| file.rdev());
-        if number(terminal) == Some(self.terminal) {
-            return None;
-        }
-        let path = PathBuf::from(format!("/proc/{}/fd/0", self.id));
-        let is_found = self.terminal != 0 && number(&path) == Some(self.terminal);
-        // An empty path cannot be opened: then nothing is typed.
-        Some(if is_found { path } else { PathBuf::new() })
+    /// Whether it is an agent that is known, and not what starts one from a package.
+    fn is_agent_itself(&self) -> bool {
+        self.is_agent() && !is_one_of(&self.words, &RUNNERS)
     }
 
     /// The processor time of all that it has started so far. Its own is left out, and so is that of the further

@@ -26,33 +26,42 @@ impl Process {
     /// parts of the same agent. What it has started could if it has a terminal to read: a terminal of its own may be
     /// one to which this program passes keys on. Any other process could which has such a terminal open, or this one,
     /// or that of a launcher above, unless that is its own and it is in the background, where it is stopped when it
-    /// reads, or unless it is the daemon of what has started this program, or that itself, which waits for it.
-    pub fn reads_alone(&self) -> bool {
-        if let Some(started) = self.waits_for() {
-            return started.reads_alone();
+    /// reads, or unless it is the daemon of what has started this program, or that itself, which only waits for it. An
+    /// agent that has started this program does not: it may show what this program writes.
+    pub fn reads_alone(&self, started: i32) -> bool {
+        if let Some(child) = self.waits_for() {
+            return child.reads_alone(started);
         }
+        let starters = self.starters(started);
         let all: HashMap<i32, Process> =
             Process::all().filter(|process| !process.has_ended).map(|process| (process.id, process)).collect();
         let above = |process: &Process| successors(all.get(&process.parent), |parent| all.get(&parent.parent));
         let is_below = |process: &Process, id: i32| above(process).any(|parent| parent.id == id);
         let sweep = std::process::id().cast_signed();
-        let launchers = above(self).take_while(|process| process.id != sweep);
-        let of_launchers = launchers.chain([self]).map(|it| it.terminal).filter(|it| *it != 0);
+        let of_starters = starters.iter().chain([self]).map(|it| it.terminal).filter(|it| *it != 0);
         let family = all.values().filter(|process| process.id == self.id || is_below(process, self.id));
-        let terminals: HashSet<u64> = of_launchers.chain(family.flat_map(Process::terminals_behind)).collect();
+        let terminals: HashSet<u64> = of_starters.chain(family.flat_map(Process::terminals_behind)).collect();
         let is_daemon =
             |process: &Process| is_below(self, process.parent) && is_one_of(&words(process.parent), &STARTS_A_DAEMON);
         let is_beside = |process: &Process| process.id != sweep && !is_below(self, process.id) && !is_daemon(process);
+        let is_stopped = |process: &Process| process.group != process.foreground;
         let is_such = |process: &Process, it| {
-            let is_stopped = it == process.terminal && process.group != process.foreground;
-            terminals.contains(&it) && !is_stopped || it == UNKNOWN && process.works_where(self)
+            terminals.contains(&it) && !(it == process.terminal && is_stopped(process))
+                || it == UNKNOWN && process.works_where(self)
         };
         let reads = |process: &&Process| match is_below(process, self.id) {
             true => ![self.terminal, 0].contains(&process.terminal) || process.reads(|_| true).unwrap_or(true),
             false => is_beside(process) && process.reads(|it| is_such(process, it)).unwrap_or(false),
         };
+        let reads_before = |process: &Process| {
+            let could_read = process.reads(|it| is_such(process, it));
+            let waits = || process.only_waits(|it| is_such(process, it));
+            process.is_agent_itself() || could_read.unwrap_or_else(|| is_such(process, process.terminal)) && !waits()
+        };
         let others = all.values().filter(|process| process.id != self.id);
-        self.reads(|_| true).unwrap_or(true) && others.filter(reads).all(|process| process.is_part_of(self))
+        self.reads(|_| true).unwrap_or(true)
+            && !starters.iter().any(reads_before)
+            && others.filter(reads).all(|process| process.is_part_of(self))
     }
 
     /// Whether such a terminal is open to it for reading, whatever it was opened for: pagers read keys from their
@@ -68,7 +77,7 @@ impl Process {
     }
 
     /// The number of the terminal that an open file reads.
-    fn terminal_of(&self, file: &Path) -> Option<u64> {
+    pub(super) fn terminal_of(&self, file: &Path) -> Option<u64> {
         // What is no path is no terminal, and looking at a link costs less than at a file.
         read_link(file).ok().filter(|link| link.is_absolute())?;
         let device = metadata(file).ok()?.rdev();

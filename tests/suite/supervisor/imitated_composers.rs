@@ -79,6 +79,29 @@ fn a_child_of_a_program_that_the_operator_vouches_for_is_given_none() {
     }
 }
 
+/// What has started an agent shows the prompt of one, and reads the answer to its own question there: in the terminal
+/// of the agent or before that, edited by itself or by the terminal.
+#[test]
+fn what_has_started_an_agent_and_asks_itself_is_given_none() {
+    let asks = |reads: &str| format!("printf 'Branch to delete\\n\\n'; {reads}; echo \"$x\" > got; sleep 10");
+    let hidden = "script -qc 'bash ./aider' /dev/null &> /dev/null & sleep 1";
+    for (name, wrapper) in [
+        ("a script", format!("bash ./aider & {}", asks("read -rep '> ' x"))),
+        ("a script before a terminal of the agent's", format!("{hidden}; {}", asks("read -rp '> ' x"))),
+        ("a shell", "printf \"PS1='> '; set +m; bash ./aider &\n\" > rc; exec bash --rcfile rc -i".to_owned()),
+    ] {
+        let mut world = World::new(On::Sqlite);
+        let script = format!("echo 'stty raw -echo < /dev/tty; exec -a aider sleep 60' > aider\n{wrapper}");
+        let watcher = agent_with(&[], &world, "wrapper", &script);
+        watcher.until_it_prints("> ");
+        world.queue("nudge", "go on");
+        until_refused(&mut world);
+        assert_eq!(fs::read_to_string(watcher.file("got")).ok(), None, "{name}");
+        assert!(!watcher.screen.text().contains("sweep"), "{name}: {}", watcher.screen.text());
+        watcher.stop();
+    }
+}
+
 #[test]
 fn the_same_prompt_of_the_agent_itself_is_given_the_message() {
     let mut world = World::new(On::Sqlite);

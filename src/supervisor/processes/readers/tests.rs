@@ -35,7 +35,7 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
         assert!(began.elapsed() < Duration::from_secs(60), "{runs}, {:?}", words(id));
         sleep(Duration::from_millis(5));
     };
-    let reads_alone = agent.reads_alone();
+    let reads_alone = agent.reads_alone(id);
     // `script` ends what it has started when it is told to end.
     kill_process_group(Pid::from_raw(id).expect("an id"), Signal::TERM).expect("an end");
     started.kill().expect("an end");
@@ -121,6 +121,25 @@ fn an_agent_beside_another_reader_is_not_alone() {
         assert!(!reads_alone(runs, &["bash", "-c", script]), "{script}");
     }
     assert!(reads_alone(": > $begun; read", &["script", "-qec", "bash claude", "/dev/null"]), "negative control");
+}
+
+/// A script of a person's own may start an agent and ask something itself.
+#[test]
+fn what_has_started_the_agent_and_reads_itself_is_seen() {
+    let reads = ": > $begun; read < /dev/tty";
+    for asks in ["read", "read -e", "read -sN1", "read -t 100"] {
+        let script = format!("bash claude & {asks}; :");
+        assert!(!reads_alone(reads, &["bash", "-c", &script]), "{script}");
+    }
+    for waits in ["bash claude & wait", "bash claude; :"] {
+        assert!(reads_alone(reads, &["bash", "-c", waits]), "negative control: {waits}");
+    }
+}
+
+#[test]
+fn an_agent_that_another_one_has_started_does_not_read_alone() {
+    let child = "set -m; (exec -a claude bash -c ': > $begun; read'); :";
+    assert!(!reads_alone(child, &CLAUDE));
 }
 
 #[test]
