@@ -103,7 +103,8 @@ impl Process {
     }
 
     /// Whether it is a further process of this agent: of the same program, if that needs no script, of the same program
-    /// and script or npm package, or of a program of the agent's name. A script of that name may be anything.
+    /// and script or npm package, or of a program of the agent's name that was installed with the agent's script. Any
+    /// other program or script of that name may be anything.
     fn is_part_of(&self, agent: &Process) -> bool {
         let (its_words, known) = (words(self.id), Agents::get());
         let names_it = |words: &[OsString]| {
@@ -115,22 +116,31 @@ impl Process {
             let path = PathBuf::from(format!("/proc/{}/cwd", process.id)).join(&words[at]);
             Some(canonicalize(&path).unwrap_or(path))
         };
-        let program = self.executable();
+        let (program, agents_script) = (self.executable(), script(agent, &agent.words));
+        let is_installed_with = |program: &Path| {
+            let of_agent = agents_script.as_deref().and_then(installed_in);
+            of_agent.is_some() && installed_in(program) == of_agent
+        };
         let is_same = program == agent.executable()
-            && match (script(self, &its_words), script(agent, &agent.words)) {
+            && match (script(self, &its_words), &agents_script) {
                 (Some(its), Some(agents)) => {
-                    its == agents || package(&its).is_some_and(|its| Some(its) == package(&agents))
+                    its == *agents || package(&its).is_some_and(|its| Some(its) == package(agents))
                 }
                 (None, None) => program.as_deref().is_some_and(|program| !needs_script(program)),
                 _ => false,
             };
-        names_it(&its_words) && (is_same || program.is_some_and(|program| names_it(&[program.into()])))
+        names_it(&its_words) && (is_same || program.is_some_and(|it| is_installed_with(&it) && names_it(&[it.into()])))
     }
 }
 
 fn needs_script(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     is_runner(&name) || is_shell_name(&name)
+}
+
+/// The directory into which npm has installed this file, with other packages.
+fn installed_in(file: &Path) -> Option<&Path> {
+    file.ancestors().filter(|directory| directory.ends_with("node_modules")).last()
 }
 
 /// The directory of the npm package that has this file.

@@ -143,6 +143,15 @@ fn an_agent_that_another_one_has_started_does_not_read_alone() {
 }
 
 #[test]
+fn a_program_of_the_agents_name_is_a_part_of_it_where_both_were_installed_together() {
+    let installs = "[ -e node_modules ] || { mkdir -p node_modules/{one,other} other; cp $BASH other/claude; \
+         cp other/claude node_modules/other; cp claude node_modules/one; exec bash node_modules/one/claude; };";
+    let alone = |program: &str| reads_alone(&format!("{installs} {program} -c ': > $begun; read'"), &CLAUDE);
+    assert!(alone("node_modules/other/claude"));
+    assert!(!alone("other/claude"));
+}
+
+#[test]
 fn a_part_of_the_agent_is_no_other_program_of_its_name() {
     for part in ["bash claude again", "bash -c 'cd sub; exec bash ../claude again'"] {
         assert!(reads_alone(part, &CLAUDE), "{part}");
