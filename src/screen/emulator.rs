@@ -3,6 +3,7 @@
 mod corrections;
 mod out_of_band;
 mod picture;
+mod strings;
 
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +16,7 @@ use super::signal::Signal;
 use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN, may_wrap_elsewhere, to};
 use out_of_band::{OutOfBand, TITLE_MAX};
 use picture::look_at;
+use strings::Strings;
 
 /// A screen counts as still when nothing was drawn for this long.
 const STILL_AFTER: Duration = Duration::from_secs(5);
@@ -25,6 +27,7 @@ const PAINTING_LASTS: Duration = Duration::from_millis(500);
 pub struct Emulator {
     parser: Parser<OutOfBand>,
     corrections: Corrections,
+    strings: Strings,
     drawn_at: Option<Instant>,
     /// When the latest picture was begun.
     begun_at: Option<Instant>,
@@ -66,7 +69,8 @@ impl Emulator {
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         let parser = parser((at_least_one(rows), at_least_one(columns)));
-        Emulator { parser, corrections: Corrections::default(), drawn_at: None, begun_at: None, awaited_since: None }
+        let (corrections, strings) = (Corrections::default(), Strings::default());
+        Emulator { parser, corrections, strings, drawn_at: None, begun_at: None, awaited_since: None }
     }
 
     /// Adopts a size, and returns the one before.
@@ -95,6 +99,7 @@ impl Emulator {
     }
 
     fn feed(&mut self, mut bytes: &[u8]) {
+        self.parser.callbacks_mut().is_misread |= self.strings.change_screen(bytes);
         while !bytes.is_empty() {
             let (length, odd) = self.corrections.read(bytes);
             let (read, rest) = bytes.split_at(length);

@@ -145,8 +145,11 @@ impl Perform for Seen {
         }
     }
 
-    fn hook(&mut self, _: &Params, _: &[u8], _: bool, _: char) {
+    /// But for questions about what the terminal knows, and what vim sends to see whether it is shown, such a string may
+    /// draw a picture, place the cursor or set up characters.
+    fn hook(&mut self, _: &Params, marks: &[u8], _: bool, c: char) {
         self.goes_on();
+        self.is_misread |= !matches!((marks, c), ([b'+' | b'$'], 'q') | ([], 'z'));
     }
 
     fn unhook(&mut self) {

@@ -22,7 +22,7 @@ const HARMLESS_MODES: [u16; 36] = [
 ];
 
 /// Further ones, which are off in a terminal that was reset.
-const MODES_TO_RESET: [u16; 4] = [3, 45, 69, 95];
+const MODES_TO_RESET: [u16; 3] = [45, 69, 95];
 
 /// The terminal mode that wraps what is too long for a row.
 const AUTOWRAP: u16 = 7;
@@ -61,7 +61,10 @@ impl OutOfBand {
         match (mark, c) {
             (Some(b'?'), 'h') => modes().all(|mode| HARMLESS_MODES.contains(mode)),
             (Some(b'?'), 'l') => modes().all(|mode| HARMLESS_MODES.contains(mode) || MODES_TO_RESET.contains(mode)),
-            (Some(b'?' | b'>' | b'<' | b'='), _) | (None, 'c' | 'l' | 'n' | 'q' | 't') | (_, 'm') => true,
+            (None, 'c' | 'l' | 'n' | 'q' | 't') | (_, 'm') => true,
+            (Some(b'?'), 'c' | 'n' | 'p' | 's') | (Some(b'>'), 'c' | 'n' | 'p' | 'q' | 't') | (Some(b'='), 'c') => true,
+            // What is reported of keys.
+            (Some(b'?' | b'>' | b'<' | b'='), 'u') => true,
             // It asks for a mode.
             (Some(b'$'), 'p') => true,
             _ => false,
@@ -82,11 +85,13 @@ impl Callbacks for OutOfBand {
         self.title = String::from_utf8_lossy(title).chars().take(TITLE_MAX).collect();
     }
 
-    /// A text of another size, or a picture, moves what stands below.
+    /// A text of another size or with other widths, or a picture, moves what stands behind and below.
     fn unhandled_osc(&mut self, _: &mut Screen, parameters: &[&[u8]]) {
         self.is_misread |= match parameters {
             [b"66", ..] => true,
-            [b"1337", what, ..] => what.starts_with(b"File") || what.starts_with(b"MultipartFile"),
+            [b"1337", what, ..] => {
+                ["File", "MultipartFile", "UnicodeVersion"].iter().any(|it| what.starts_with(it.as_bytes()))
+            }
             _ => false,
         };
         if let Some(signal) = of_osc(parameters) {
@@ -105,9 +110,11 @@ impl Callbacks for OutOfBand {
         self.is_misread |= !byte.is_ascii();
     }
 
-    /// What names a character set, or ends a text that the terminal keeps, moves nothing.
+    /// What names a set of characters that take one cell each, or ends a text that the terminal keeps, moves nothing.
     fn unhandled_escape(&mut self, _: &mut Screen, first: Option<u8>, _: Option<u8>, byte: u8) {
-        self.is_misread |= !matches!((first, byte), (Some(b'('..=b'/' | b'%' | b' '), _) | (None, b'\\' | b'Z'));
+        let is_harmless =
+            matches!((first, byte), (Some(b'('..=b'/'), _) | (Some(b' '), b'F' | b'G') | (None, b'\\' | b'Z'));
+        self.is_misread |= !is_harmless;
     }
 
     fn unhandled_csi(&mut self, screen: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {

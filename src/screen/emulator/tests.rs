@@ -88,6 +88,24 @@ fn what_terminals_take_in_different_ways_is_misread() {
         "0123456789\x1b7\x1b[1;1H\x1b8x",
         "\r\n0123456789\x1bMx",
         "\u{fffd}",
+        // Pictures, what places the cursor again, other characters, and modes that are restored.
+        "\x1bPq#0~~@@vv\x1b\\",
+        "\x1bPpS(E)\x1b\\",
+        "\x1bP1$t1;1;1;@;@;@;0;2;@;BBBB\x1b\\",
+        "\x1b%@",
+        "\x1b%G",
+        "\x1b[?3l",
+        "\x1b[?1049r",
+        "\x1b[>1J",
+        "\x1b]1337;UnicodeVersion=9\x07",
+        "\x1b_Ga=T,f=24,s=1,v=1,c=20,r=6;AAAA\x1b\\",
+        "\x1b_Ga=q,a=T;AAAA\x1b\\",
+        "\x1b_Ga=q;AAAA\x1b[H",
+        "\x1b_Ga=q;AAAA\x07\x1b\\",
+        "\x1b_Ga=q;\u{fffd}\x1b\\",
+        "\x1b\x00_x\x1b\\",
+        "\x1b^x\x1b\\",
+        "\x1bXx\x1b\\",
     ] {
         assert!(shown(odd.as_bytes()).1, "{odd:?}");
     }
@@ -98,6 +116,11 @@ fn what_terminals_take_in_different_ways_is_misread() {
         "\x1bP+q544e\x1b\\x",
         "\x1b[?7l0123456789\x1b[?7h",
         "0123456789\r\x08x",
+        // Questions to the terminal.
+        "\x1bP$q q\x1b\\",
+        "\x1bPzz\x1b\\",
+        "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\x",
+        "\x1b[?1016$p\x1b[?6n\x1b[?u\x1b[>0q\x1b[>5u\x1b[<u\x1b[=1;1u\x1b[>4;2m\x1b[?4m\x1b[22;2t",
     ] {
         assert!(!shown(plain.as_bytes()).1, "negative control: {plain:?}");
     }
