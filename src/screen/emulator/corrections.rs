@@ -145,8 +145,8 @@ impl Perform for Seen {
         }
     }
 
-    /// But for questions about what the terminal knows, and what vim sends to see whether it is shown, such a string may
-    /// draw a picture, place the cursor or set up characters.
+    /// Such a string may draw a picture, place the cursor or set up characters, unless it asks what the terminal knows,
+    /// or is what vim sends to see whether it is shown.
     fn hook(&mut self, _: &Params, marks: &[u8], _: bool, c: char) {
         self.goes_on();
         self.is_misread |= !matches!((marks, c), ([b'+' | b'$'], 'q') | ([], 'z'));
@@ -205,12 +205,21 @@ impl Perform for Seen {
 }
 
 /// Whether another terminal may have wrapped a line elsewhere: it is about as long as a row, and terminals differ about
-/// how many cells a character takes that nobody sees, that joins others or that is none.
+/// how many cells one of its characters takes.
 pub fn may_wrap_elsewhere(line: &str, columns: u16) -> bool {
     let (mut cells, mut is_doubtful) = (0, false);
     for c in strip_str(line).flat_map(str::chars) {
         cells += if c.is_ascii() { 1 } else { 2 };
-        is_doubtful |= !c.is_ascii() && is_invisible(c) || c == char::REPLACEMENT_CHARACTER;
+        is_doubtful |= !c.is_ascii() && has_unclear_width(c);
     }
     is_doubtful && usize::from(columns) <= cells
+}
+
+/// Whether terminals differ about how many cells a character takes: nobody sees it, it joins or changes others, as
+/// those of Indian scripts do, it is none, or is so new that some do not know it.
+fn has_unclear_width(c: char) -> bool {
+    let joins = matches!(c, '\u{900}'..='\u{dff}' | '\u{20e3}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}');
+    let separates = matches!(c, '\u{2028}' | '\u{2029}');
+    let is_new = matches!(c, '\u{4dc0}'..='\u{4dff}' | '\u{1fa70}'..='\u{1faff}' | '\u{30000}'..);
+    joins || separates || is_new || is_invisible(c) || c == char::REPLACEMENT_CHARACTER
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use vt100::{Cell, Parser, Screen};
 
+use super::corrections::may_wrap_elsewhere;
 use super::out_of_band::OutOfBand;
 use crate::rules::display::is_invisible;
 use crate::screen::look::Look;
@@ -41,10 +42,29 @@ pub fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),
         has_rung: out_of_band.has_rung,
-        is_misread: out_of_band.is_misread || out_of_band.has_wrapped_unasked(screen),
+        is_misread: out_of_band.is_misread || out_of_band.has_wrapped_unasked(screen) || is_wrapped_elsewhere(screen),
         takes_pastes: screen.bracketed_paste(),
         ..Look::default()
     }
+}
+
+/// Whether a line on the screen may have another number of rows in another terminal.
+fn is_wrapped_elsewhere(screen: &Screen) -> bool {
+    let columns = screen.size().1.get();
+    let is_filled = |row, column| {
+        screen.cell(row, column).is_some_and(|cell: &Cell| cell.has_contents() || cell.is_wide_continuation())
+    };
+    // A wide character does not fit into the last cell.
+    let leaves_cell = |row: u16| {
+        let is_wide_next = screen.cell(row + 1, 0).is_some_and(Cell::is_wide);
+        is_wide_next && !is_filled(row, columns - 1) && is_filled(row, columns.saturating_sub(2))
+    };
+    let mut line = String::new();
+    screen.rows(0, columns).zip(0..).any(|(text, row)| {
+        line.push_str(&text);
+        let goes_on = screen.row_wrapped(row) || leaves_cell(row);
+        !goes_on && may_wrap_elsewhere(&std::mem::take(&mut line), columns)
+    })
 }
 
 /// A part of the screen as a person sees it: characters without a width take no cell, and belong to no text.

@@ -126,6 +126,21 @@ fn what_terminals_take_in_different_ways_is_misread() {
     }
 }
 
+/// Terminals differ about how many cells these take: a family, a picture of a letter or a key, a syllable, a hexagram.
+#[test]
+fn rows_that_another_terminal_may_have_wrapped_elsewhere_are_misread_while_they_are_shown() {
+    for unclear in [
+        "\u{1f468}\u{200d}\u{1f469}", "\u{2764}\u{fe0f}", "\u{1f1e9}\u{1f1ea}", "\u{1f44b}\u{1f3fd}", "1\u{20e3}",
+        "\u{4dc0}", "\u{1fae9}", "\u{323b0}",
+    ] {
+        assert!(shown(format!("12345678{unclear}").as_bytes()).1, "{unclear}");
+        assert!(shown(format!("123456789{unclear}").as_bytes()).1, "{unclear} in the next row");
+        assert!(!shown(format!("1{unclear}").as_bytes()).1, "negative control: {unclear}");
+        assert!(!shown(format!("12345678{unclear}\x1b[H\x1b[2J").as_bytes()).1, "{unclear} is gone");
+    }
+    assert!(!shown("\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}漢".as_bytes()).1, "negative control");
+}
+
 #[test]
 fn lines_of_a_pane_that_its_terminal_may_have_wrapped_elsewhere_are_misread() {
     let is_misread = |line: &str| {
