@@ -9,6 +9,9 @@ use crate::screen::statement::{Evidence, Source, Statement};
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 4;
 
+/// So many signs make a line.
+const RULE_MIN: usize = 3;
+
 const MARKS: [char; 2] = ['?', '？'];
 
 impl Agent {
@@ -127,7 +130,15 @@ fn matches(patterns: &[Pattern], text: &str) -> bool {
 }
 
 fn is_frame(row: &str) -> bool {
-    !row.trim().is_empty() && !has_text(row)
+    !row.trim().is_empty() && (!has_text(row) || is_rule(row))
+}
+
+/// Whether a row is a line that was drawn by a sign, as `------` or `+====+` is.
+fn is_rule(row: &str) -> bool {
+    let signs = row.trim().trim_matches(['+', '|']);
+    let is_sign = |c: &char| !c.is_alphanumeric() && !MARKS.contains(c);
+    let sign = signs.chars().next().filter(is_sign);
+    RULE_MIN <= signs.chars().count() && sign.is_some_and(|sign| signs.chars().all(|c| c == sign))
 }
 
 /// Whether a row has more than a frame. One of several kinds of blocks is part of a picture, such as a code to scan.

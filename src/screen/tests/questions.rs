@@ -190,6 +190,15 @@ fn a_question_directly_above_a_prompt_is_one() {
     {
         let found = read("aider", RAW, &[asks, "> "], 1).map(|statement| statement.activity);
         assert_ne!(found, Some(Activity::Idle), "{asks}");
+        for rule in ["──────", "------", "+----+", "======", "______", "——————", "⎯⎯⎯⎯⎯⎯", "······"]
+        {
+            let found = read("aider", RAW, &[asks, rule, "> "], 2).map(|statement| statement.activity);
+            assert_ne!(found, Some(Activity::Idle), "{asks} {rule}");
+        }
+    }
+    for other in ["Done.", "aaaaaa", "--", "-=-=-="] {
+        let found = read("aider", RAW, &["delete it?", other, "> "], 2).map(|statement| statement.activity);
+        assert_eq!(found, Some(Activity::Idle), "negative control: {other}");
     }
 }
 
