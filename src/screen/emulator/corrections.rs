@@ -145,8 +145,8 @@ impl Perform for Seen {
         }
     }
 
-    /// Such a string may draw a picture, place the cursor or set up characters, unless it asks what the terminal knows,
-    /// or is what vim sends to see whether it is shown.
+    /// A device control string may draw a picture, place the cursor or set up characters, unless it asks what the
+    /// terminal knows, or is what vim sends to see whether terminals show it.
     fn hook(&mut self, _: &Params, marks: &[u8], _: bool, c: char) {
         self.goes_on();
         self.is_misread |= !matches!((marks, c), ([b'+' | b'$'], 'q') | ([], 'z'));

@@ -14,7 +14,7 @@ use super::{LAUNCHERS, Process, is_one_of};
 /// another program's output.
 const WAITS: [&str; 6] = ["do_wait", "sigsuspend", "nanosleep", "futex", "pipe_read", "pipe_wait"];
 
-/// The same for one that waits for files of a list, which Linux shows.
+/// Parts of such names for a thread that waits for files of a list, which Linux shows.
 const WAITS_FOR_LISTED: [&str; 2] = ["epoll", "ep_poll"];
 
 /// How often a thread that computes is looked at again, and after which time.
