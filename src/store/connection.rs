@@ -117,13 +117,6 @@ impl DbConnection {
         DbConnection { may_prepare: false, ..self }
     }
 
-    /// Returns what the reader of an answer calls for each row that is not kept: the bytes of an answer are limited,
-    /// and are counted anew from there.
-    pub fn forget(&self) -> impl Fn() + use<> {
-        let allowance = self.allowance.clone();
-        move || allowance.iter().for_each(|allowance| allowance.forget())
-    }
-
     /// Are the statements that come asked again and again? Preparing one takes a round trip more (PostgreSQL).
     pub fn repeats(&mut self, repeats: bool) {
         if let Db::Postgres(db) = &mut self.db {

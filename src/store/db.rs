@@ -9,7 +9,7 @@ pub enum Db {
     Sqlite(SqliteConnection),
 }
 
-/// Reads the rows of a query one by one, so that few of them are in memory.
+/// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
 macro_rules! for_each_row {
     ($db:expr, $query:expr, $row:ty, $each:expr) => {
         match $db {
@@ -17,7 +17,8 @@ macro_rules! for_each_row {
                 $query.load_iter::<$row, diesel::pg::PgRowByRowLoadingMode>(db)?.try_for_each($each)
             }
             $crate::store::Db::Sqlite(db) => {
-                $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?.try_for_each($each)
+                let rows = $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?;
+                rows.inspect(|_| $crate::store::connection::sqlite_guard::forget_row()).try_for_each($each)
             }
         }
     };

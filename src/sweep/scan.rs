@@ -106,10 +106,9 @@ impl<'a, S: Subject> Scan<'a, S> {
         self.page.iter().for_each(|candidate| add(&mut rest, candidate));
         if !self.ended {
             let mut unseen = Deferred::default();
-            let (taken, forget) = (std::mem::take(&mut self.taken), self.db.forget());
+            let taken = std::mem::take(&mut self.taken);
             let counted = self.ask("counting", |db, part| {
                 S::each_candidate(db, part, |candidate| {
-                    forget();
                     if !taken.contains(&candidate.id) {
                         add(&mut unseen, &candidate);
                     }

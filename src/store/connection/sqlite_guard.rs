@@ -103,14 +103,11 @@ impl Allowance {
         self.ends_at.load(Ordering::Relaxed) < now()
     }
 
-    /// The rows that were answered so far are not kept.
-    pub fn forget(&self) {
-        self.answer.store(0, Ordering::Relaxed);
-    }
-
-    /// Another row of the answer: is it too much now?
-    fn is_exceeded_by(&self, bytes: i64) -> bool {
-        self.answer_max - bytes < self.answer.fetch_add(bytes, Ordering::Relaxed)
+    /// Another row of an answer: is it too much now?
+    fn is_exceeded_by(self: Arc<Self>, bytes: i64) -> bool {
+        let is_exceeded = self.answer_max - bytes < self.answer.fetch_add(bytes, Ordering::Relaxed);
+        ANSWERED.set(Some((self, bytes)));
+        is_exceeded
     }
 }
 
@@ -122,6 +119,15 @@ fn now() -> u64 {
 thread_local! {
     /// The allowance of the connection that this thread is opening.
     static OPENING: RefCell<Option<Arc<Allowance>>> = const { RefCell::new(None) };
+    /// The latest row with which a connection has answered on this thread: its allowance, and the row's bytes.
+    static ANSWERED: RefCell<Option<(Arc<Allowance>, i64)>> = const { RefCell::new(None) };
+}
+
+/// The latest row that was answered on this thread is not kept, and does not count.
+pub fn forget_row() {
+    if let Some((allowance, bytes)) = ANSWERED.take() {
+        allowance.answer.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Opens a file, by its URI, as a guarded connection.
@@ -195,9 +201,12 @@ unsafe extern "C" fn follow_statement(
     statement: *mut c_void,
     text: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite passes the statement that runs, and the allowance, which lives as long as the connection.
+    // SAFETY: SQLite passes the statement that runs, and the allowance, of which the connection has an Arc as long as
+    // it lives, and this function one more.
     unsafe {
-        let (allowance, statement) = (&*context.cast::<Allowance>(), statement.cast::<ffi::sqlite3_stmt>());
+        Arc::increment_strong_count(context.cast::<Allowance>());
+        let allowance = Arc::from_raw(context.cast::<Allowance>());
+        let statement = statement.cast::<ffi::sqlite3_stmt>();
         if event == ANSWERS as c_uint {
             if allowance.is_exceeded_by(bytes_of_row(statement)) {
                 ffi::sqlite3_interrupt(ffi::sqlite3_db_handle(statement));
@@ -206,7 +215,7 @@ unsafe extern "C" fn follow_statement(
             allowance.start();
             // No transaction is under way, and this may be the statement that begins one.
             if ffi::sqlite3_get_autocommit(ffi::sqlite3_db_handle(statement)) != 0 {
-                allowance.forget();
+                allowance.answer.store(0, Ordering::Relaxed);
             }
         }
     }

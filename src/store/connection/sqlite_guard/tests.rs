@@ -126,18 +126,14 @@ fn rows_of_which_none_is_kept_may_be_any_number() {
     let blobs = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) \
         SELECT zeroblob(1000000) FROM n";
     let count = |is_kept: bool| {
-        let allowance = Allowance::new(Timeouts::default());
-        let mut db = open(":memory:", &allowance).expect("a connection");
+        let mut db = guarded(60_000);
         let rows = sql::<Binary>(blobs).load_iter::<Vec<u8>, _>(&mut db).expect("rows");
-        rows.take_while(|row| {
-            row.is_ok() && {
-                if !is_kept {
-                    allowance.forget()
-                };
-                true
+        let rows = rows.inspect(|_| {
+            if !is_kept {
+                forget_row()
             }
-        })
-        .count()
+        });
+        rows.take_while(Result::is_ok).count()
     };
     assert_eq!((count(true) < 150, count(false)), (true, 200));
 }
