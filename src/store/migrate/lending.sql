@@ -12,7 +12,8 @@ roots (class, id) as (
     -- PostgreSQL's own role pg_database_owner is the database's owner.
     select nspname, case when nspowner = 'pg_database_owner'::regrole then datdba else nspowner end,
            nspowner = 'pg_database_owner'::regrole,
-           (select min(pg_get_userbyid(relowner)::text) from pg_class join roots on id = oid where relkind in ('r', 'p'))
+           -- Where none of the tables that the host names is in the schema public, this role is as good.
+           coalesce((select min(pg_get_userbyid(relowner)::text) from pg_class join roots on id = oid where relkind in ('r', 'p')), session_user)
     from pg_namespace n join pg_database on datname = current_database()
     where exists (select from reached join pg_class c on c.oid = id where class = 'pg_class'::regclass and relnamespace = n.oid)
 ), things (place, what, danger, owner, remedy) as (
