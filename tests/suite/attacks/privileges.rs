@@ -16,6 +16,9 @@ use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 
+/// What grants sweep's roles their rights.
+const ROLES: &str = include_str!("../../../deploy/postgres/role.sql");
+
 fn is_superuser(role: &Role) -> bool {
     let sql = format!("select rolsuper from pg_roles where rolname = '{}'", role.name);
     psql(&server(), &sql).expect("an answer") == "t"

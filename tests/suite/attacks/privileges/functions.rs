@@ -2,6 +2,7 @@
 
 use rstest::rstest;
 
+use super::ROLES;
 use crate::support::folder::Folder;
 use crate::support::program::command_at;
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
@@ -44,10 +45,9 @@ fn a_function_that_only_triggers_call_is_granted_to_nobody() {
     let database = tables();
     with_a_function("", "volatile").migrate(&database).done();
     // As an earlier version of the file granted them, by their shape.
-    let roles = include_str!("../../../../deploy/postgres/role.sql");
-    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, ROLES).expect("the roles");
     psql(&database.url, "grant execute on function sweep.close_all to sweep_reader").expect("a grant");
-    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, ROLES).expect("the roles");
     for role in ["sweeper", "sweep_reader", "sweep_operator"] {
         let url = format!("{}&user={role}", database.url);
         let denied = psql(&url, "select sweep.close_all()").expect_err("a denial");
@@ -128,7 +128,7 @@ fn a_write_that_a_hosts_tables_refuse_shows_nothing_of_their_rows() {
     let agent = world.agent("idle");
     world.orphan(&agent);
     world.run("update public.issues set description = 'secret'");
-    psql(&world.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    psql(&world.url, ROLES).expect("the roles");
     let wake = "insert into sweep.wakes (id, agent_id, issue_id) select gen_random_uuid(), null, id from sweep.issues";
     for (role, write) in [
         ("sweeper", "update sweep.issues set status = null"),
@@ -143,7 +143,7 @@ fn a_write_that_a_hosts_tables_refuse_shows_nothing_of_their_rows() {
 
     let database = tables();
     with_a_function("", "volatile").migrate(&database).done();
-    psql(&database.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    psql(&database.url, ROLES).expect("the roles");
     database.run(
         "insert into public.workers (name) values ('Ada');
          insert into public.tasks (title, state, worker_id, note)
@@ -170,7 +170,7 @@ fn the_views_with_texts_leave_out_no_subject_whatever_its_state() {
         let session = world.session(Some(&agent), Some(&issue));
         world.set("sessions", &session, "status = 'terminated'");
     }
-    psql(&world.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    psql(&world.url, ROLES).expect("the roles");
     let reader = format!("{}&user=sweep_reader", world.url);
     for (view, subjects) in [("issue_facts", "4"), ("issue_details", "4"), ("session_facts", "4")] {
         let count = format!("select count(distinct subject_id) from sweep.{view}");
@@ -188,10 +188,9 @@ fn a_procedure_that_was_granted_is_taken_back() {
     let down = std::fs::read_to_string(folder.path().join(DOWN)).expect("a file");
     folder.write(DOWN, &format!("drop procedure close_tasks; {down}"));
     folder.migrate(&database).done();
-    let roles = include_str!("../../../../deploy/postgres/role.sql");
-    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, ROLES).expect("the roles");
     psql(&database.url, "grant execute on procedure sweep.close_tasks to sweep_reader").expect("a grant");
-    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, ROLES).expect("the roles");
     let denied =
         psql(&format!("{}&user=sweep_reader", database.url), "call sweep.close_tasks()").expect_err("a denial");
     assert!(denied.contains("permission denied for procedure close_tasks"), "{denied}");

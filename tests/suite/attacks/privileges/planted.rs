@@ -10,7 +10,7 @@ use sweep::store::migrate::{Wanted, plan};
 use sweep::store::open::Url;
 use tempfile::TempDir;
 
-use super::CONFIG;
+use super::{CONFIG, ROLES};
 use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep};
 use crate::support::scratch::{Role, Scratch, psql};
@@ -162,8 +162,7 @@ fn a_schema_that_comes_and_goes_gets_no_rights_either() {
 #[test]
 fn no_role_is_let_into_a_schema_that_somebody_else_made() {
     let (database, mallory) = (Scratch::empty(), Role::new());
-    let roles = include_str!("../../../../deploy/postgres/role.sql");
-    let refused = |url: &str| psql(url, roles).expect_err("it is refused");
+    let refused = |url: &str| psql(url, ROLES).expect_err("it is refused");
     assert!(refused(&database.url).contains("there is no schema sweep"));
 
     database.run(&format!("create schema sweep authorization {}", mallory.name));

@@ -2,13 +2,11 @@
 
 use rstest::rstest;
 
-use super::CONFIG;
+use super::{CONFIG, ROLES};
 use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep_at};
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
 use crate::support::world::{On, World};
-
-const ROLES: &str = include_str!("../../../../deploy/postgres/role.sql");
 
 /// A function of this role's that makes it a superuser when a superuser runs it.
 fn rise(database: &Scratch, mallory: &Role) {
