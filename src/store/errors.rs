@@ -86,16 +86,12 @@ fn is_away(error: &Error) -> bool {
         "sorry, too many clients", "too many connections", "remaining connection slots", "terminating connection",
         "the database system is", "unable to open database file", "attempt to write a readonly database",
     ];
-    let Error::DatabaseError(kind, _) = error else { return false };
-    match kind {
-        DatabaseErrorKind::ClosedConnection
-        | DatabaseErrorKind::UnableToSendCommand
-        | DatabaseErrorKind::ReadOnlyTransaction => true,
-        // Constraints and the like: their words may be anybody's.
-        _ => begins_with(error, &AWAY),
-    }
+    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand};
+    matches!(error, Error::DatabaseError(ClosedConnection | ReadOnlyTransaction | UnableToSendCommand, _))
+        || begins_with(error, &AWAY)
 }
 
+/// Of what diesel has no kind for: the words of constraints and the like may be anybody's.
 fn begins_with(error: &Error, words: &[&str]) -> bool {
     matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info)
         if words.iter().any(|words| info.message().starts_with(words)))
