@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -108,8 +107,9 @@ fn what_an_agents_server_computes_in_the_agents_directory_is_progress() {
     for (directory, escalations) in [(".", 0), ("/", 1)] {
         let home = home_with("codex", &script);
         let path = home.path().join("codex");
-        let mut command = Command::new(path);
-        command.args(["app-server", directory]).current_dir(home.path()).process_group(0);
+        // Linux may share the processor out among sessions: in that of the tests it would get too little.
+        let mut command = Command::new("setsid");
+        command.arg(path).args(["app-server", directory]).current_dir(home.path());
         let mut server = command.spawn().expect("a server");
         let mut world = World::new(On::Sqlite);
         let thresholds = ["--session-silent-after", LONG, "--session-no-progress-after", LONG];
