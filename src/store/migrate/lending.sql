@@ -16,31 +16,32 @@ roots (class, id) as (
            coalesce((select min(pg_get_userbyid(relowner)::text) from pg_class join roots on id = oid where relkind in ('r', 'p')), session_user)
     from pg_namespace n join pg_database on datname = current_database()
     where exists (select from reached join pg_class c on c.oid = id where class = 'pg_class'::regclass and relnamespace = n.oid)
-), things (place, what, danger, owner, remedy) as (
+), things (place, what, owner, remedy) as (
     select case when id in (select id from roots) then 1 else 2 end,
            (select format('the %s %s%s', type, identity, used_by) from pg_identify_object(class, id, 0)),
-           'whoever may change what the host''s tables run', owner,
+           owner,
            case when IS_COPIED then 'Expected a database in which everything belongs to this role'
                 when id in (select id from roots) then
                     format('Migrate as %1$I (after grant create on database %2$I to %1$I)', pg_get_userbyid(owner), current_database())
                 else 'Give that to the tables'' owner' end
     from foreign_owned left join uses using (class, id) where uses.id is not null or IS_COPIED
     union all
-    select 3, format('the right %s on %s', privilege, relation::regclass), 'whoever may change what the host''s tables run', grantee,
+    select 3, format('the right %s on %s', privilege, relation::regclass), grantee,
            -- To revoke a right on a table takes those on its columns as well.
            format('Revoke trigger, references on %s from %s', relation::regclass, name)
     from foreign_rights join names on role = grantee
     where privilege in ('TRIGGER', 'REFERENCES')
       and (IS_COPIED or relation in (select id from reached where class = 'pg_class'::regclass))
     union all
-    select 4, format('the schema %I', name), 'whoever may put other tables in the place of the host''s', owner,
+    select 4, format('the schema %I', name), owner,
            format('Run alter schema %I owner to %I', name, owner_of_tables)
                || case when is_of_database then format(', or alter database %I owner to %I', current_database(), owner_of_tables) else '' end
     from schemas where owner not in (select role from trusted)
 )
 select case when rolsuper then format('this role, %1$I, is a superuser, and %2$s belongs to %3$s', rolname, what, name)
             else format('%2$s belongs to %3$s, and this role, %1$I, is no member of that role', rolname, what, name) end
-    || format(': %s would get ', danger)
+    || format(': whoever may %s would get ',
+              case place when 4 then 'put other tables in the place of the host''s' else 'change what the host''s tables run' end)
     || case when rolsuper then 'a superuser''s rights. ' else 'this role''s rights. ' end
     || remedy
     || case when IS_COPIED then '' when rolsuper then ', or add --as-superuser'
