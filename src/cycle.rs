@@ -154,7 +154,7 @@ fn reading(of: &Found, swept: &Result<Summary>, timeouts: &Timeouts, cancel: &Ca
         Err(error) if conclusion_of(error) == Conclusion::Unavailable => Err(anyhow!("{error:#}")),
         Ok(_) | Err(_) => {
             let is_to_end = || cancel.is_set();
-            read_within(Patience::until(&is_to_end, of.url.patience(timeouts)), &of.url, timeouts)
+            read_within(Patience::until(&is_to_end, of.url.patience(timeouts.question())), &of.url, timeouts)
         }
     }
 }

@@ -84,7 +84,7 @@ impl BackgroundWork {
             let look = |look: Look| {
                 progress.step();
                 let Look { database, source, is_away } = look;
-                let patience = database.patience(&timeouts).min(if is_away { AWAY } else { FIRST });
+                let patience = database.patience(timeouts.question()).min(if is_away { AWAY } else { FIRST });
                 let grace = database.ask_within(Patience::of(patience), move |database| {
                     Look { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
                 });

@@ -24,8 +24,8 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(20);
 /// How long a statement about messages may take at most: a trigger in a file may have each take its time.
 const STATEMENT_MAX: TimeDelta = TimeDelta::seconds(10);
 
-/// How long a database is waited for beside connecting to it, as twice a statement's time.
-const HALF_A_CALL: TimeDelta = TimeDelta::seconds(30);
+/// How long a call may take once the database is connected.
+const CALL_MAX: Duration = Duration::from_secs(60);
 
 /// What one call delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,8 +51,7 @@ pub fn deliver(
 ) -> Result<Delivered> {
     let its_timeouts = Timeouts { statement: timeouts.statement.min(STATEMENT_MAX), ..*timeouts };
     let (notify, its_is_over) = (notify.clone(), is_over.clone());
-    let patience = url.patience(&Timeouts { statement: HALF_A_CALL, ..*timeouts });
-    url.ask_within(Patience::until(&is_over, patience), move |url| {
+    url.ask_within(Patience::until(&is_over, url.patience(CALL_MAX)), move |url| {
         deliver_here(url, &its_timeouts, &notify, its_is_over)
     })
 }

@@ -83,7 +83,7 @@ pub struct Outbox {
 
 /// Connects and reads.
 pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
-    read_within(Patience::of(url.patience(timeouts)), url, timeouts)
+    read_within(Patience::of(url.patience(timeouts.question())), url, timeouts)
 }
 
 /// Connects and reads within this patience.

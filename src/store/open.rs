@@ -199,7 +199,7 @@ impl Url {
         timeouts: &Timeouts,
         question: impl FnOnce(&Url) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.ask_within(Patience::of(self.patience(timeouts)), question)
+        self.ask_within(Patience::of(self.patience(timeouts.question())), question)
     }
 
     /// Asks a question on a thread of its own, and waits for the answer no longer than `patience`.
@@ -213,13 +213,12 @@ impl Url {
         answer.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?
     }
 
-    /// How long connecting and two statements may take, which each end by themselves when there is a server at all.
-    pub fn patience(&self, timeouts: &Timeouts) -> Duration {
-        let connecting = match self {
-            Url::Postgres(url, _) => patience::of(url).unwrap_or(Duration::MAX),
-            Url::Sqlite(_) => Duration::ZERO,
-        };
-        connecting.saturating_add(2 * timeouts.statement.to_std().unwrap_or_default())
+    /// How long connecting may take, and with it the rest.
+    pub fn patience(&self, rest: Duration) -> Duration {
+        match self {
+            Url::Postgres(url, _) => patience::of(url).unwrap_or(Duration::MAX).saturating_add(rest),
+            Url::Sqlite(_) => rest,
+        }
     }
 
     /// The name by which attempts to ask this database are counted. It may hold a password, and is never shown.

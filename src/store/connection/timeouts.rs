@@ -1,5 +1,7 @@
 //! How long a statement, a lock and a commit are waited for.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 
 /// How long one statement may take, and how long it may wait for a lock (on SQLite always as long as anybody would).
@@ -13,6 +15,13 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
+    }
+}
+
+impl Timeouts {
+    /// How long two statements may take, which each end by themselves when there is a server at all.
+    pub fn question(&self) -> Duration {
+        2 * self.statement.to_std().unwrap_or_default()
     }
 }
 
