@@ -12,7 +12,7 @@ pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security
     SET LOCAL synchronous_commit TO DEFAULT; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle TO DEFAULT; \
     SET LOCAL IntervalStyle TO DEFAULT; SET LOCAL standard_conforming_strings TO DEFAULT; \
     SET LOCAL bytea_output TO DEFAULT; SET LOCAL extra_float_digits TO DEFAULT; SET LOCAL array_nulls TO DEFAULT; \
-    SET LOCAL transform_null_equals TO DEFAULT; SET LOCAL quote_all_identifiers TO DEFAULT; \
+    SET LOCAL transform_null_equals TO DEFAULT; SET LOCAL quote_all_identifiers = off; \
     SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT";
 
 /// The further settings of a transaction that makes tables, which may take its time.

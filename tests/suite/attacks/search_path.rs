@@ -179,3 +179,26 @@ fn a_database_whose_transactions_are_read_only_by_default_is_swept() {
 
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
+
+/// Names of types are read, and numbers, times and texts go both ways.
+#[test]
+fn a_database_that_reads_and_writes_values_in_its_own_way_is_migrated_and_swept() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let [issue, exempted] = [world.orphan(&agent), world.orphan(&agent)];
+    let name = world.name().to_owned();
+    for setting in [
+        "quote_all_identifiers = on", "datestyle = 'SQL, DMY'", "intervalstyle = iso_8601", "bytea_output = escape",
+        "extra_float_digits = -15", "array_nulls = off", "transform_null_equals = on", "xmloption = document",
+        "standard_conforming_strings = off", "timezone = 'Asia/Kathmandu'", "backslash_quote = off",
+    ] {
+        world.run(&format!("alter database {name} set {setting}"));
+    }
+    migrate_at(&world.url, []).run().done();
+    command_at(&world.url, ["exempt", "add", "issue", &exempted.0, "--reason", "on purpose"]).run().done();
+    for shown in [&["explain", "issue", &issue.0][..], &["status"], &["attention"]] {
+        command_at(&world.url, shown.iter().copied()).run().done();
+    }
+    let swept = world.sweep();
+    assert_eq!((swept.outcome(&issue), swept.outcome(&exempted)), ("continued", "waiting"));
+}
