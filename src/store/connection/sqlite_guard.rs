@@ -6,22 +6,21 @@
 //! is the only `unsafe` code of sweep's.
 #![expect(unsafe_code)]
 
+mod allowance;
 mod files;
 mod stack;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod watchdog;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Once};
-use std::time::Instant;
+use std::sync::{Arc, Once};
 
+pub use allowance::{Allowance, forget_row};
 use diesel::prelude::*;
 use libsqlite3_sys as ffi;
-
-use super::timeouts::Timeouts;
 
 /// The pragmas that sweep uses, and those that SQLite's own functions and indexes ask.
 const PRAGMAS: [&str; 10] = [
@@ -57,77 +56,9 @@ const MODULES: [Option<&CStr>; 4] = [Some(c"fts5"), Some(c"json_each"), Some(c"j
 /// Steps of SQLite's machine between two looks at the clock: each may be a call that takes milliseconds.
 const STEPS: c_int = 100;
 
-/// What each statement of a connection may cost.
-#[derive(Debug)]
-pub struct Allowance {
-    /// How long it may take, in milliseconds, as all times below.
-    time: AtomicU64,
-    /// When the statement that runs now is interrupted, since `BEGAN`.
-    ends_at: AtomicU64,
-    /// Bytes of a text, and of a row that is written: SQLite looks at no clock while a function is called.
-    text_max: c_int,
-    /// Bytes of the answers within a transaction: a command keeps those to all of its questions.
-    answer_max: i64,
-    /// Bytes of the answers within the transaction that is under way, of what is kept.
-    answer: AtomicI64,
-    /// Bytes that SQLite may take for all connections of this process, beside what it holds when this one is opened:
-    /// one that hangs in a call keeps what it has.
-    heap_max: i64,
-}
-
-static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// What a column of an answer costs, beside the text in it.
-const COLUMN_BYTES: i64 = 32;
-
-impl Allowance {
-    pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
-        let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
-        let (text_max, answer_max, heap_max) = (1 << 20, 64 << 20, 128 << 20);
-        let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
-        allowance.allow(timeouts);
-        Arc::new(allowance)
-    }
-
-    /// Each statement from the next one on may take as long as this says.
-    pub fn allow(&self, timeouts: Timeouts) {
-        let time = u64::try_from(timeouts.statement.num_milliseconds()).unwrap_or_default();
-        self.time.store(time, Ordering::Relaxed);
-    }
-
-    fn start(&self) {
-        self.ends_at.store(now().saturating_add(self.time.load(Ordering::Relaxed)), Ordering::Relaxed);
-    }
-
-    fn is_over(&self) -> bool {
-        self.ends_at.load(Ordering::Relaxed) < now()
-    }
-
-    /// Another row of an answer: is it too much now?
-    fn is_exceeded_by(self: Arc<Self>, bytes: i64) -> bool {
-        let is_exceeded = self.answer_max - bytes < self.answer.fetch_add(bytes, Ordering::Relaxed);
-        ANSWERED.set(Some((self, bytes)));
-        is_exceeded
-    }
-}
-
-/// In milliseconds since `BEGAN`.
-fn now() -> u64 {
-    u64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
 thread_local! {
     /// The allowance of the connection that this thread is opening.
     static OPENING: RefCell<Option<Arc<Allowance>>> = const { RefCell::new(None) };
-    /// The latest row with which a connection has answered on this thread: its allowance, and the row's bytes.
-    static ANSWERED: RefCell<Option<(Arc<Allowance>, i64)>> = const { RefCell::new(None) };
-}
-
-/// The latest row that was answered on this thread is not kept, and does not count.
-pub fn forget_row() {
-    if let Some((allowance, bytes)) = ANSWERED.take() {
-        allowance.answer.fetch_sub(bytes, Ordering::Relaxed);
-    }
 }
 
 /// Opens a file, by its URI, as a guarded connection.
@@ -158,6 +89,7 @@ unsafe extern "C" fn guard_new_connection(
 ) -> c_int {
     let Some(allowance) = OPENING.take() else { return ffi::SQLITE_OK };
     let (text_max, heap_max) = (allowance.text_max, allowance.heap_max);
+    let watched = Arc::clone(&allowance);
     let context = Arc::into_raw(allowance).cast_mut().cast::<c_void>();
     // SAFETY: SQLite passes a connection that is open. It calls `drop_allowance` when the connection is closed, or at
     // once if it cannot keep the allowance, and none of the other functions after that: each of them only borrows it.
@@ -177,9 +109,10 @@ unsafe extern "C" fn guard_new_connection(
         let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), std::ptr::null_mut());
         let trace = ffi::sqlite3_trace_v2(db, (BEGINS | ANSWERS) as c_uint, Some(follow_statement), context);
         ffi::sqlite3_progress_handler(db, STEPS, Some(interrupts), context);
+        let watched = watchdog::watch(db, watched);
         let kept = MODULES.map(|name| name.map_or(std::ptr::null(), CStr::as_ptr));
         let modules = ffi::sqlite3_drop_modules(db, kept.as_ptr().cast_mut());
-        [trust, defend, authorize, trace, modules, texts::replace(db)]
+        [trust, defend, authorize, trace, watched, modules, texts::replace(db)]
             .into_iter()
             .find(|code| *code != ffi::SQLITE_OK)
             .unwrap_or(ffi::SQLITE_OK)
@@ -215,12 +148,15 @@ unsafe extern "C" fn follow_statement(
             allowance.start();
             // No transaction is under way, and this may be the statement that begins one.
             if ffi::sqlite3_get_autocommit(ffi::sqlite3_db_handle(statement)) != 0 {
-                allowance.answer.store(0, Ordering::Relaxed);
+                allowance.begin_transaction();
             }
         }
     }
     0
 }
+
+/// What a column of an answer costs, beside the text in it.
+const COLUMN_BYTES: i64 = 32;
 
 /// SAFETY: of a statement that has answered with a row.
 unsafe fn bytes_of_row(statement: *mut ffi::sqlite3_stmt) -> i64 {
@@ -236,7 +172,7 @@ unsafe fn bytes_of_row(statement: *mut ffi::sqlite3_stmt) -> i64 {
 /// Must the statement that runs end now?
 unsafe extern "C" fn interrupts(context: *mut c_void) -> c_int {
     // SAFETY: the allowance lives as long as the connection.
-    c_int::from(unsafe { (*context.cast::<Allowance>()).is_over() })
+    c_int::from(unsafe { (*context.cast::<Allowance>()).overdue() }.is_some())
 }
 
 /// May a statement, or a trigger or view of the file, do this?

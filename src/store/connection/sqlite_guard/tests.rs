@@ -7,6 +7,7 @@ use diesel::sql_types::{BigInt, Binary, Text};
 use rstest::rstest;
 
 use super::*;
+use crate::store::connection::timeouts::Timeouts;
 
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
@@ -87,6 +88,43 @@ fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
     let ended = sql::<BigInt>(ENDLESS).get_result::<i64>(&mut db).expect_err("an interruption");
     assert_eq!(ended.to_string(), "interrupted");
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM json_each('[1, 2]')").get_result(&mut db), Ok(2));
+}
+
+/// SQLite counts the rows of a table in one step of its machine.
+#[test]
+fn a_count_without_end_in_a_file_whose_pages_name_one_another_is_ended() {
+    const PAGE: usize = 512;
+    let (directory, db) = board("PRAGMA page_size = 512; CREATE TABLE t (a); INSERT INTO t VALUES (1)");
+    drop(db);
+    let path = directory.path().join("board.db");
+    let mut file = std::fs::read(&path).expect("a file");
+    assert_eq!(file.len(), 2 * PAGE, "the schema, and the table's only page");
+    let interior = |below: u32| {
+        let (entry, mut page) = ([&below.to_be_bytes()[..], &[1]].concat(), vec![0; PAGE]);
+        let entries = (PAGE - 12) / 7;
+        for at in 0..entries {
+            let place = PAGE - 5 * (at + 1);
+            page[place..place + 5].copy_from_slice(&entry);
+            page[12 + 2 * at..14 + 2 * at].copy_from_slice(&(place as u16).to_be_bytes());
+        }
+        page[0] = 5;
+        page[3..5].copy_from_slice(&(entries as u16).to_be_bytes());
+        page[5..7].copy_from_slice(&((PAGE - 5 * entries) as u16).to_be_bytes());
+        page[8..12].copy_from_slice(&below.to_be_bytes());
+        page
+    };
+    file.extend_from_within(PAGE..);
+    (3..10).for_each(|below| file.extend(interior(below)));
+    file.splice(PAGE..2 * PAGE, interior(10));
+    file[28..32].copy_from_slice(&10_u32.to_be_bytes());
+    std::fs::write(&path, file).expect("a file");
+
+    let timeouts = Timeouts { statement: TimeDelta::milliseconds(50), ..Timeouts::default() };
+    let allowance = Allowance::new(timeouts);
+    let [mut db, other] = [(); 2].map(|()| open(&path.display().to_string(), &allowance).expect("a connection"));
+    drop(other);
+    let ended = sql::<BigInt>("SELECT count(*) FROM t").get_result::<i64>(&mut db).expect_err("an interruption");
+    assert_eq!(ended.to_string(), "interrupted");
 }
 
 /// A call of a function cannot be interrupted, so that no text may be long.
