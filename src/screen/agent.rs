@@ -10,7 +10,7 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
-use super::rule::{Pattern, Rule, Text};
+use super::rule::{Pattern, Rule, Text, plain};
 use super::signal::Signal;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
@@ -238,6 +238,7 @@ impl Agents {
         let tip = agent.and_then(|agent| agent.tip.as_ref());
         let mut is_in_tip = false;
         lines.retain(|line| {
+            let line = &plain(line);
             is_in_tip &= line.trim_start().starts_with(char::is_alphanumeric);
             is_in_tip |= tip.is_some_and(|tip| tip.is_match(line));
             !is_in_tip && !status_rows().any(|row| row.is_match(line))

@@ -18,6 +18,12 @@ use crate::text::redact;
 /// The mark at the cursor.
 const CURSOR: char = '‸';
 
+/// Unicode's question marks and interrobangs. A Greek one is a semicolon.
+const QUESTION_MARKS: &str = "？﹖︖؟՞፧᥅‽⁇⁈⁉❓❔⳺⳻⸮⹔꘏꛷𑅃𞥟🙹🙺🙻🯄";
+
+/// How far a sign of full width is from the ASCII one.
+const FULL_WIDTH: u32 = 0xfee0;
+
 const BORDERS: [char; 12] = ['─', '━', '╌', '═', '╭', '╮', '╰', '╯', '┌', '┐', '└', '┘'];
 
 /// The length of a question in characters.
@@ -58,11 +64,11 @@ impl Text {
         for (at, row) in look.rows.iter().enumerate() {
             rows.push(text.len());
             if at == look.cursor_row {
-                text += &without_frames(&look.before_cursor);
+                text += &plain(&look.before_cursor);
                 text.push(CURSOR);
-                text += &without_frames(&look.behind_cursor);
+                text += &plain(&look.behind_cursor);
             } else {
-                text += &without_frames(row);
+                text += &plain(row);
             }
             if look.wrapped.get(at) != Some(&true) {
                 text.truncate(text.trim_end_matches(' ').len());
@@ -79,9 +85,18 @@ impl Text {
     }
 }
 
-/// A row with spaces for its vertical frames, and for our cursor mark, should the program print one.
-pub fn without_frames(row: &str) -> String {
-    row.chars().map(|c| if "│┃║▌▎▏╎┆\u{2038}\u{a0}".contains(c) { ' ' } else { c }).collect()
+/// A text as patterns read it, sign by sign: ASCII for all question marks, for signs of full width and for spaces of
+/// any kind; spaces for vertical frames, and for our cursor mark, should the program print one.
+pub fn plain(text: &str) -> String {
+    let sign = |c: char| match c {
+        '│' | '┃' | '║' | '▌' | '▎' | '▏' | '╎' | '┆' | CURSOR => ' ',
+        _ if c.is_whitespace() => ' ',
+        _ if QUESTION_MARKS.contains(c) => '?',
+        '\u{37e}' => ';',
+        '！'..='～' => char::from_u32(u32::from(c) - FULL_WIDTH).unwrap_or(c),
+        _ => c,
+    };
+    text.chars().map(sign).collect()
 }
 
 impl Rule {

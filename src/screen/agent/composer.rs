@@ -3,7 +3,7 @@
 use super::{Agent, Agents};
 use crate::rules::session::Activity;
 use crate::screen::look::Look;
-use crate::screen::rule::{Pattern, question_of, without_frames};
+use crate::screen::rule::{Pattern, plain, question_of};
 use crate::screen::statement::{Evidence, Source, Statement};
 
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
@@ -12,12 +12,10 @@ const ROWS_ABOVE: usize = 4;
 /// So many signs make a line.
 const RULE_MIN: usize = 3;
 
-const MARKS: [char; 2] = ['?', '？'];
-
 impl Agent {
     /// Whether a row is the first one of a composer.
     pub(super) fn composer_in(&self, row: &str) -> bool {
-        self.composer.as_ref().is_some_and(|composer| composer.is_match(&without_frames(row)))
+        self.composer.as_ref().is_some_and(|composer| composer.is_match(&plain(row)))
     }
 
     /// Whether what looks like its composer could be what reads the keys: agents take them one by one, and show them
@@ -36,13 +34,13 @@ impl Agents {
         let unknown = self.unknown_around(agent, look);
         match unknown.is_empty() {
             true => Some(idle).filter(|_| agent.reads_keys(look)),
-            false => question_in(&unknown, &idle, look, |row| row.contains(MARKS)),
+            false => question_in(&unknown, &idle, look, has_question_mark),
         }
     }
 
     /// The question that came up below the cursor while an agent says for long that its quota or context is used up.
     pub(super) fn question_below(&self, agent: &Agent, exhausted: &Statement, look: &Look) -> Option<Statement> {
-        let asks = |row: &str| row.contains(MARKS) || self.takes_one_key(row);
+        let asks = |row: &str| has_question_mark(row) || self.takes_one_key(row);
         question_in(&self.unknown_below(agent, look), exhausted, look, asks)
     }
 
@@ -105,7 +103,7 @@ impl Agents {
             look.rows.iter().rposition(|row| agent.composer_in(row)).filter(|first| look.is_one_text(*first))?;
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
-        let before = without_frames(&before);
+        let before = plain(&before);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
         let is_hint = agent.hint.as_ref().is_some_and(|hint| hint.is_match(&look.behind_cursor));
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
@@ -126,7 +124,12 @@ fn question_in(rows: &[&str], beside: &Statement, look: &Look, asks: impl Fn(&st
 }
 
 fn matches(patterns: &[Pattern], text: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.is_match(text))
+    let text = plain(text);
+    patterns.iter().any(|pattern| pattern.is_match(&text))
+}
+
+fn has_question_mark(row: &str) -> bool {
+    plain(row).contains('?')
 }
 
 fn is_frame(row: &str) -> bool {
@@ -135,8 +138,9 @@ fn is_frame(row: &str) -> bool {
 
 /// Whether a row is a line that was drawn by a sign, as `------` or `+====+` is.
 fn is_rule(row: &str) -> bool {
+    let row = plain(row);
     let signs = row.trim().trim_matches(['+', '|']);
-    let is_sign = |c: &char| !c.is_alphanumeric() && !MARKS.contains(c);
+    let is_sign = |c: &char| !c.is_alphanumeric() && *c != '?';
     let sign = signs.chars().next().filter(is_sign);
     RULE_MIN <= signs.chars().count() && sign.is_some_and(|sign| signs.chars().all(|c| c == sign))
 }
@@ -151,5 +155,5 @@ fn has_text(row: &str) -> bool {
 
 /// A text without spaces and the frame at its sides: terminals wrap at spaces, and composers may have frames.
 pub fn condensed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && !"│┃║".contains(*c)).collect()
+    plain(text).chars().filter(|c| !c.is_whitespace()).collect()
 }

@@ -1,5 +1,7 @@
 //! What looks like an idle composer and is none, and what may stand around one.
 
+mod typography;
+
 use std::time::Instant;
 
 use super::{RAW, agent_of};
