@@ -18,8 +18,12 @@ use crate::text::redact;
 /// The mark at the cursor.
 const CURSOR: char = '‸';
 
-/// Unicode's question marks and interrobangs. A Greek one is a semicolon.
-const QUESTION_MARKS: &str = "？﹖︖؟՞፧᥅‽⁇⁈⁉❓❔⳺⳻⸮⹔꘏꛷𑅃𞥟🙹🙺🙻🯄";
+/// Unicode's question marks and interrobangs. People write the Greek one as a semicolon.
+const QUESTION_MARKS: &str = "？\u{37e}﹖︖؟՞፧᥅‽⁇⁈⁉❓❔⳺⳻⸮⹔꘏꛷𑅃𞥟🙹🙺🙻🯄";
+
+/// Brackets of other kinds than ASCII's, but for those with which agents mark rows.
+const OPENING: &str = "【〔〖〘〚〈《「『｢⟦⟨⟪⟮﹙﹝﹛❨❪❬❲❴";
+const CLOSING: &str = "】〕〗〙〛〉》」』｣⟧⟩⟫⟯﹚﹞﹜❩❫❭❳❵";
 
 /// How far a sign of full width is from the ASCII one.
 const FULL_WIDTH: u32 = 0xfee0;
@@ -85,18 +89,22 @@ impl Text {
     }
 }
 
-/// A text as patterns read it, sign by sign: ASCII for all question marks, for signs of full width and for spaces of
-/// any kind; spaces for vertical frames, and for our cursor mark, should the program print one.
+/// A text as patterns read it, sign by sign: ASCII for all question marks, brackets, slashes, colons, spaces and signs
+/// of full width; no accents that follow their letter; spaces for vertical frames, and for our cursor mark, should the
+/// program print one.
 pub fn plain(text: &str) -> String {
     let sign = |c: char| match c {
         '│' | '┃' | '║' | '▌' | '▎' | '▏' | '╎' | '┆' | CURSOR => ' ',
         _ if c.is_whitespace() => ' ',
         _ if QUESTION_MARKS.contains(c) => '?',
-        '\u{37e}' => ';',
+        _ if OPENING.contains(c) => '[',
+        _ if CLOSING.contains(c) => ']',
+        '⁄' | '∕' | '⧸' => '/',
+        '﹕' | '︓' | '︰' | '∶' | 'ː' => ':',
         '！'..='～' => char::from_u32(u32::from(c) - FULL_WIDTH).unwrap_or(c),
         _ => c,
     };
-    text.chars().map(sign).collect()
+    text.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).map(sign).collect()
 }
 
 impl Rule {

@@ -1,5 +1,7 @@
 //! The composer of an agent: whether it is idle, what stands in it, and what stands around it.
 
+use std::iter::once;
+
 use super::{Agent, Agents};
 use crate::rules::session::Activity;
 use crate::screen::look::Look;
@@ -61,7 +63,9 @@ impl Agents {
         let wraps = || ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between)));
         let keys =
             near.iter().find(|row| self.takes_one_key(row)).or_else(|| near.first().filter(|_| wraps())).copied();
-        let directly = above().find(|row| !is_frame(row)).filter(|row| self.asks(row));
+        let mut nearest = above().filter(|row| !is_frame(row));
+        let (directly, before) = (nearest.next(), nearest.next().unwrap_or_default());
+        let directly = directly.filter(|row| self.asks(row) || self.asks_across(&self.generic.asks, before, row));
         let beside = Some(look.behind_cursor.as_str())
             .filter(|text| self.takes_one_key(text) || self.asks(text) && !suggests(text));
         keys.into_iter().chain(directly).chain(beside).chain(self.unknown_below(agent, look)).collect()
@@ -72,8 +76,21 @@ impl Agents {
             true => !self.takes_one_key(row),
             false => matches(&agent.below, row),
         };
-        let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str);
-        below.filter(|row| has_text(row) && !is_known(row)).collect()
+        let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str).filter(|row| has_text(row));
+        let rows: Vec<&str> = once(look.behind_cursor.as_str()).chain(below).collect();
+        let wraps = |pair: &[&str]| agent.is_vouched_for() && self.asks_across(&[], pair[0], pair[1]);
+        rows.windows(2).filter(|pair| !is_known(pair[1]) || wraps(pair)).map(|pair| pair[1]).collect()
+    }
+
+    /// Whether these rows ask for one key, or in such a way, once more than the first one does: a terminal may have
+    /// wrapped a question into the second, or the agent, with the space left out.
+    fn asks_across(&self, asks: &[Pattern], first: &str, second: &str) -> bool {
+        let [first, second] = [first, second].map(|row| plain(row.trim()));
+        ["", " "].into_iter().any(|between| {
+            let joined = format!("{first}{between}{second}");
+            let mut asking = self.generic.answers.iter().chain(asks).filter(|pattern| pattern.is_match(&joined));
+            asking.any(|pattern| pattern.find_iter(&first).count() < pattern.find_iter(&joined).count())
+        })
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
