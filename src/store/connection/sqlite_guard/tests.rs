@@ -90,9 +90,10 @@ fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM json_each('[1, 2]')").get_result(&mut db), Ok(2));
 }
 
-/// SQLite counts the rows of a table in one step of its machine.
+/// SQLite counts the rows of a table in one step of its machine. Here each page but the last names the next one, for
+/// each of its entries.
 #[test]
-fn a_count_without_end_in_a_file_whose_pages_name_one_another_is_ended() {
+fn a_count_of_rows_that_has_no_end_is_ended() {
     const PAGE: usize = 512;
     let (directory, db) = board("PRAGMA page_size = 512; CREATE TABLE t (a); INSERT INTO t VALUES (1)");
     drop(db);

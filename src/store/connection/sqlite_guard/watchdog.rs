@@ -1,5 +1,5 @@
-//! Ends a statement whose time is over while SQLite looks at no clock, as when it counts the rows of a table: in a file
-//! whose pages name one another, that has no end.
+//! Ends a statement whose time is over while SQLite looks at no clock, as when it counts the rows of a table: where the
+//! pages of a file name one page again and again, the count has no end.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
