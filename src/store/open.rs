@@ -213,7 +213,7 @@ impl Url {
         answer.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?
     }
 
-    /// How long connecting may take, and with it the rest.
+    /// The time that connecting may take, and with it `rest`, for what is asked then.
     pub fn patience(&self, rest: Duration) -> Duration {
         match self {
             Url::Postgres(url, _) => patience::of(url).unwrap_or(Duration::MAX).saturating_add(rest),

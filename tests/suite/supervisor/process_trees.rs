@@ -107,7 +107,7 @@ fn what_an_agents_server_computes_in_the_agents_directory_is_progress() {
     for (directory, escalations) in [(".", 0), ("/", 1)] {
         let home = home_with("codex", &script);
         let path = home.path().join("codex");
-        // Linux may share the processor out among sessions: in that of the tests it would get too little.
+        // Linux may share the processor out among sessions: in the one of the tests the server would get too little.
         let mut command = Command::new("setsid");
         command.arg(path).args(["app-server", directory]).current_dir(home.path());
         let mut server = command.spawn().expect("a server");

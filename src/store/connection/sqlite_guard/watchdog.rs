@@ -26,7 +26,7 @@ static IS_AWAKE: LazyLock<bool> = LazyLock::new(|| {
 struct Watched {
     db: *mut ffi::sqlite3,
     allowance: Arc<Allowance>,
-    /// When the time was over of a statement that was found running after that.
+    /// When the time of the latest statement was over, if the last look found that statement running after it.
     overdue: Option<u64>,
 }
 
@@ -58,7 +58,8 @@ unsafe extern "C" fn forget(db: *mut c_void) {
 impl Watched {
     /// Of a statement that only just begins, the time may still be that of the one before: two looks must find it over.
     fn look(&mut self) {
-        // SAFETY: the connection is open, or it were forgotten. SQLite holds this mutex while a statement runs.
+        // SAFETY: the connection is open: when it closes, it is forgotten. SQLite holds this mutex while a statement
+        // runs.
         unsafe {
             let overdue = self.allowance.overdue().filter(|_| {
                 let mutex = ffi::sqlite3_db_mutex(self.db);
