@@ -69,6 +69,11 @@ fn blocked_by_the_server() -> (World, Id) {
         'maria', 'issue.updated', 'issue', ':i')",
     0
 )]
+#[case::a_person_has_looked_at_it(
+    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'user', \
+        'maria', 'issue.read_marked', 'issue', ':i')",
+    1
+)]
 #[case::a_blocker_says_why(
     "insert into issue_relations (company_id, issue_id, related_issue_id, type) select ':c', id, ':i', 'blocks' from \
         issues where status = 'in_progress'",

@@ -106,6 +106,31 @@ fn it_ends_with_something_newer() {
     );
 }
 
+/// What a person does without an answer: each of these is noted by the server in the name of a user.
+#[test]
+fn but_not_when_somebody_looks_at_it_or_tidies_up() {
+    let actions = [
+        "issue.read_marked",
+        "issue.read_unmarked",
+        "issue.inbox_archived",
+        "issue.inbox_unarchived",
+        "issue.attachment_added",
+        "issue.attachment_removed",
+        "issue.document_updated",
+        "issue.document_deleted",
+        "issue.feedback_vote_saved",
+        "issue.file_resource_content_read",
+        "issue.whatever_a_later_release_notes",
+    ];
+    let statements = actions.map(|action| {
+        format!(
+            "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id)
+             values (':c', 'user', 'maria', '{action}', 'issue', ':i')"
+        )
+    });
+    every_outcome_is("waiting", &statements.each_ref().map(String::as_str));
+}
+
 /// A comment of the agent, a notice of the server, an older comment, what the server did, and a run that never began.
 #[test]
 fn but_not_with_what_agents_and_the_server_say() {

@@ -29,53 +29,6 @@ select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at),
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
 
--- What an issue waits for, whatever its status says; the first that applies. And whether a hold may stand where nobody looks.
-create view issue_waits as
-select i.id as issue_id, coalesce(
-    (select 'blocked by ' || left(coalesce(b.identifier, b.title), 1000)
-     from public.issue_relations l join public.issues b on b.id = l.issue_id and b.company_id = i.company_id
-     where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
-       and b.status not in ('done', 'cancelled')
-     order by b.created_at, b.id limit 1),
-    -- A question that wakes nobody when it is answered is no reason to wait.
-    (select 'open question' from public.issue_thread_interactions q
-     where q.company_id = i.company_id and q.issue_id = i.id and q.status = 'pending'
-       and q.continuation_policy in ('wake_assignee', 'wake_assignee_on_accept') limit 1),
-    (select 'open approval' from public.issue_approvals l join public.approvals a on a.id = l.approval_id
-     where l.company_id = i.company_id and a.company_id = i.company_id and l.issue_id = i.id
-       and a.status in ('pending', 'revision_requested') limit 1),
-    (select case when r.status in ('active', 'escalated') then 'the host''s own recovery is active'
-                 else 'the host forbids to resume it' end
-     from public.issue_recovery_actions r
-     where r.company_id = i.company_id and r.source_issue_id = i.id
-       and (r.status in ('active', 'escalated') or r.evidence #>> '{automaticRecovery,replay}' = 'blocked')
-     order by r.status in ('active', 'escalated') desc limit 1),
-    case when i.monitor_next_check_at > statement_timestamp()
-         then 'monitor check at '
-              || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
-    -- Of an issue's holds a hundred are looked at, as many issues below it ask.
-    (select case when held.is_paused then 'paused by a hold on ' else 'more than 100 holds are on ' end
-            || left(coalesce(p.identifier, p.title), 1000)
-     from public.issues p
-     cross join lateral (
-         select bool_or(h.mode = 'pause') as is_paused, count(*) > 100 as are_many
-         from (select h.mode from public.issue_tree_holds h
-               where h.company_id = p.company_id and h.root_issue_id = p.id and h.status = 'active' limit 101) h
-     ) held
-     where p.id = any (lineage.ids) and p.company_id = i.company_id and (held.is_paused or held.are_many) limit 1)
-) as reason, cardinality(lineage.ids) > 100 as is_too_deep, lineage.ids as lineage
-from public.issues i
--- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
-cross join lateral (
-    with recursive ancestors as (
-        select i.id
-        union
-        select p.parent_id from ancestors a join public.issues p on p.id = a.id
-        where p.parent_id is not null and p.company_id = i.company_id
-    )
-    select array(select id from ancestors limit 101) as ids
-) lineage;
-
 -- Whose runs and wakes are too large to be read.
 create view too_large as
 select r.company_id, r.agent_id
@@ -126,9 +79,8 @@ select
            and not exists (select from public.issue_comments m
                            where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
                              and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
-           and not exists (select from public.activity_log l
-                           where l.company_id = i.company_id and l.entity_type = 'issue' and l.entity_id = i.id::text
-                             and l.actor_type = 'user' and l.created_at > stop.at)
+           and not exists (select from answers a
+                           where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > stop.at)
            and not exists (select from public.agent_wakeup_requests w
                            where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
                              and w.requested_by_actor_type = 'user' and w.created_at > stop.at))
@@ -286,6 +238,5 @@ where i.status = 'blocked' and i.hidden_at is null
   and not exists (select from public.issue_comments m
                   where m.company_id = i.company_id and m.issue_id = i.id and m.deleted_at is null
                     and m.created_at >= l.created_at - interval '10 seconds')
-  and not exists (select from public.activity_log p
-                  where p.company_id = i.company_id and p.entity_type = 'issue' and p.entity_id = i.id::text
-                    and p.actor_type = 'user' and p.created_at > l.created_at);
+  and not exists (select from answers a
+                  where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > l.created_at);

@@ -1,7 +1,6 @@
 drop view host_blocks;
 drop view issue_facts;
 drop view too_large;
-drop view issue_waits;
 drop view issue_candidates;
 drop view unattended_issues;
 drop view issue_subjects;

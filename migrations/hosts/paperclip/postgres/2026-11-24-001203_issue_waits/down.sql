@@ -1,0 +1,2 @@
+drop view issue_waits;
+drop view answers;
