@@ -2,6 +2,7 @@
 //! a wait, and what must never be woken.
 
 mod board;
+mod gates;
 mod links;
 mod releases;
 mod run_ends;

@@ -142,7 +142,7 @@ declare
         order by r.created_at desc, r.id limit 1
     );
 begin
-    select i.company_id, r.user_id into issue
+    select i.company_id, i.project_id, r.user_id into issue
     from public.issues i join issue_responsibles r on r.issue_id = i.id
     where i.id = new.issue_id;
     -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
@@ -166,6 +166,8 @@ begin
             issue.user_id,
             jsonb_strip_nulls(jsonb_build_object(
                 'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
+                -- By the project the server knows whose budget holds.
+                'projectId', issue.project_id,
                 'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,
                 'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
     update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;

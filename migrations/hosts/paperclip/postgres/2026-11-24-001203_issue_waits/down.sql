@@ -1,2 +1,5 @@
 drop view issue_waits;
+drop view issue_gates;
+drop view agent_gates;
+drop function as_limit;
 drop view answers;

@@ -1,4 +1,4 @@
--- What an issue waits for, and which answers of people end a wait.
+-- What an issue waits for: what it declares, what the server would refuse to start, and which answers of people end a wait.
 
 -- What a person did about an issue that is an answer, beside a comment, a wake and the release of a hold. That somebody read it, or tidied
 -- an inbox, is none.
@@ -8,6 +8,64 @@ from public.activity_log l
 where l.entity_type = 'issue' and l.actor_type = 'user'
   and l.action in ('issue.updated', 'issue.checked_out', 'issue.released', 'issue.admin_force_release',
                    'issue.recovery_action_resolved', 'issue.scheduled_retry_retry_now');
+
+-- A limit as the server reads one from an agent's configuration: what is set and is no number is 0, and a negative number is none.
+create function as_limit(value jsonb) returns numeric language sql immutable
+return case when jsonb_typeof(value) = 'number' then case when value::numeric >= 0 then floor(value::numeric) end
+            when value not in ('null', '""') then 0 end;
+revoke execute on function as_limit from public;
+comment on function as_limit is 'called by views';
+
+-- Why the server would not start a run of an agent, although the agent could be woken: it would cancel a run of sweep's and block the
+-- issue, or start what it should not. Each of these ends with time, or when a person changes it.
+create view agent_gates as
+select a.id as agent_id, coalesce(
+    case when is_too_large(a.runtime_config) then 'the configuration of its agent is too large to look at'
+         when coalesce(nullif(config.heartbeat -> 'wakeOnDemand', 'null'), nullif(config.heartbeat -> 'wakeOnAssignment', 'null'),
+                       nullif(config.heartbeat -> 'wakeOnOnDemand', 'null'), nullif(config.heartbeat -> 'wakeOnAutomation', 'null')) = 'false'
+         then case when config.heartbeat -> 'enabled' = 'true' then 'its agent is woken by its timer alone'
+                   else 'its agent is woken neither on demand nor by a timer' end end,
+    (select 'its agent has used up its ' || daily.runs || ' runs of the day, which ends at 00:00 UTC'
+     where daily.runs is not null and daily.runs <= (select count(*) from public.heartbeat_runs r
+                          where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
+                            and r.started_at >= today.began_at and r.started_at < today.began_at + interval '1 day')),
+    (select 'its agent has used up its budget of the day, which ends at 00:00 UTC'
+     where daily.cents is not null and daily.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
+                           where e.company_id = a.company_id and e.agent_id = a.id
+                             and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')),
+    (with recursive managers as (
+         select a.reports_to as id, array[a.id] as below where a.reports_to is not null
+         union all
+         select m.reports_to, below || m.id
+         from managers join public.agents m on m.id = managers.id and m.company_id = a.company_id
+         where m.reports_to is not null and m.id <> all (below) and cardinality(below) < 100
+     )
+     select case when m.id is null then 'a manager of its agent does not exist'
+                 when m.id = any (below) then 'the managers of its agent report to one another in a circle'
+                 when m.status = 'terminated' then 'a manager of its agent is terminated: ' || left(m.name, 1000)
+                 else 'its agent has more than 100 managers' end
+     from managers left join public.agents m on m.id = managers.id and m.company_id = a.company_id
+     where m.id is null or m.id = any (below) or m.status = 'terminated' or cardinality(below) >= 100
+     order by cardinality(below) limit 1)
+) as reason
+from public.agents a
+cross join lateral (select case when not is_too_large(a.runtime_config) then a.runtime_config -> 'heartbeat' end as heartbeat) config
+cross join lateral (
+    select as_limit(coalesce(nullif(config.heartbeat -> 'maxDailyRuns', 'null'), nullif(config.heartbeat -> 'dailyRunLimit', 'null'),
+                             nullif(config.heartbeat -> 'dailyRunCap', 'null'), config.heartbeat -> 'maxRunsPerDay')) as runs,
+           as_limit(coalesce(nullif(config.heartbeat -> 'maxDailyCostCents', 'null'), nullif(config.heartbeat -> 'dailyCostCentsLimit', 'null'),
+                             nullif(config.heartbeat -> 'dailySpendCentsLimit', 'null'), config.heartbeat -> 'dailyBudgetCents')) as cents
+) daily
+cross join lateral (select date_trunc('day', statement_timestamp(), 'UTC') as began_at) today;
+
+-- Those of an issue: by its project, and by its agent.
+create view issue_gates as
+select i.id as issue_id, coalesce(
+    (select 'its project is stopped by its budget: ' || left(p.name, 1000) from public.projects p
+     where p.id = i.project_id and p.company_id = i.company_id and p.paused_at is not null and p.pause_reason = 'budget'),
+    (select g.reason from agent_gates g where g.agent_id = i.assignee_agent_id)
+) as reason
+from public.issues i;
 
 -- What an issue waits for, whatever its status says; the first that applies. And whether a hold may stand where nobody looks.
 create view issue_waits as

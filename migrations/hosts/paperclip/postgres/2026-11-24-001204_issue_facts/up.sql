@@ -83,7 +83,8 @@ select
                            where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > stop.at)
            and not exists (select from public.agent_wakeup_requests w
                            where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
-                             and w.requested_by_actor_type = 'user' and w.created_at > stop.at))
+                             and w.requested_by_actor_type = 'user' and w.created_at > stop.at)),
+        (select g.reason from issue_gates g where g.issue_id = i.id)
     ) as declared_wait,
     coalesce(
         (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
