@@ -110,17 +110,9 @@ fn it_ends_with_something_newer() {
 #[test]
 fn but_not_when_somebody_looks_at_it_or_tidies_up() {
     let actions = [
-        "issue.read_marked",
-        "issue.read_unmarked",
-        "issue.inbox_archived",
-        "issue.inbox_unarchived",
-        "issue.attachment_added",
-        "issue.attachment_removed",
-        "issue.document_updated",
-        "issue.document_deleted",
-        "issue.feedback_vote_saved",
-        "issue.file_resource_content_read",
-        "issue.whatever_a_later_release_notes",
+        "issue.read_marked", "issue.read_unmarked", "issue.inbox_archived", "issue.inbox_unarchived",
+        "issue.attachment_added", "issue.attachment_removed", "issue.document_updated", "issue.document_deleted",
+        "issue.feedback_vote_saved", "issue.file_resource_content_read", "issue.whatever_a_later_release_notes",
     ];
     let statements = actions.map(|action| {
         format!(
