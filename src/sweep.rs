@@ -205,10 +205,10 @@ impl Sweep<'_> {
         Ok(failed)
     }
 
-    /// What is no subject's: whether wakes are taken up, and whether there is anything at all. A sweep of a few
-    /// subjects does not ask the first; that the second cannot be asked is no reason for a sweep to fail.
+    /// What is no subject's: the wakes, the host's clock, and whether there is anything at all. A sweep of a few subjects
+    /// does not ask the first; that the others cannot be asked is no reason for a sweep to fail.
     fn look_around(&self, store: &mut Store, summary: &mut Summary) {
-        let Store { db, kinds, .. } = store;
+        let Store { db, host, kinds, .. } = store;
         if self.glance.is_calm {
             summary.stuck_wakes = Some(Stuck {
                 wakes: StuckWakes::default(),
@@ -221,6 +221,7 @@ impl Sweep<'_> {
         if self.looks_at_kinds() {
             summary.stuck_wakes = wakes::check(db, self.options, self.access, &self.id);
         }
+        summary.clocks.host_behind_seconds = clock::host_behind(db, host, self.options);
         if summary.saw_nothing() {
             summary.empty = look(self.options, db, |db| has_any(db, kinds, None)).is_ok_and(|found| !found);
         }

@@ -254,7 +254,7 @@ impl Host {
     }
 
     /// The views that it makes on this kind of database: none of them is derived.
-    pub(super) fn views(&self, is_sqlite: bool) -> Vec<String> {
+    pub fn views(&self, is_sqlite: bool) -> Vec<String> {
         let sources = ["both", if is_sqlite { "sqlite" } else { "postgres" }];
         let folders = sources.iter().flat_map(|source| self.migrations(source));
         let texts = folders.filter_map(|folder| self.file(&format!("{folder}/up.sql")));

@@ -54,6 +54,9 @@ relations! {
         run_end_grace_seconds -> Double,
         resume_advice -> Text,
     }
+    host_clock (behind_seconds) {
+        behind_seconds -> Double,
+    }
     issues (id) {
         id -> Id,
         identifier -> Nullable<Text>,

@@ -1,13 +1,18 @@
-//! The two clocks: only the database's counts, but an operator should know when they differ.
+//! The clocks of this machine, of the database and of the host's server: only the database's counts, but an operator
+//! should know when another one differs.
 
 use std::time::SystemTime;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::QueryResult;
+use diesel::prelude::*;
 
+use super::options::Options;
+use super::selection::look;
 use crate::rules::AHEAD_MAX;
+use crate::store::hosts::Host;
 use crate::store::opening::Start;
-use crate::store::{Access, Db};
+use crate::store::schema::host_clock;
+use crate::store::{Access, Db, DbConnection};
 
 /// What there is to say of the database's clock.
 pub struct Comparison {
@@ -25,6 +30,15 @@ pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Comparison)> {
     let ledger_ahead = start.newest_recovery.map(|at| at - start.now).filter(|ahead| AHEAD_MAX < *ahead);
     let skew = start.now - (before + meanwhile / 2);
     Ok((start, Comparison { skew, ledger_ahead }))
+}
+
+/// By how much the clock of the host's server is behind the database's, in seconds, as the host's rows tell; none where
+/// they do not, or cannot be asked.
+pub fn host_behind(db: &mut DbConnection, host: &Host, options: &Options) -> Option<f64> {
+    if !host.views(db.is_sqlite()).iter().any(|view| view == "host_clock") {
+        return None;
+    }
+    look(options, db, |db| host_clock::table.select(host_clock::behind_seconds).first(db)).ok()
 }
 
 /// For this comparison alone.

@@ -118,11 +118,13 @@ pub enum StopReason {
     Deadline,
 }
 
-/// The two clocks, and rows that are ahead of them.
+/// The database's clock compared with others, and rows that are ahead of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Clocks {
     /// By how much the database's clock is ahead of this machine's.
     pub skew_seconds: f64,
+    /// By how much the clock of the host's server is behind the database's; none where the host says nothing of it.
+    pub host_behind_seconds: Option<f64>,
     /// By how much the newest row lies in the future, by the database's clock.
     pub future_seconds: Option<i64>,
     /// Its subject.
@@ -135,6 +137,14 @@ impl Clocks {
     /// What an operator should know of the clocks, in sentences.
     pub fn warnings(&self) -> Vec<String> {
         let skew = TimeDelta::milliseconds((self.skew_seconds * 1000.0) as i64);
+        let behind = self.host_behind_seconds.map(|seconds| TimeDelta::milliseconds((seconds * 1000.0) as i64));
+        let behind = behind.filter(|behind| SKEW_MAX < *behind).map(|behind| {
+            format!(
+                "The clock of the host's server is {0} behind the database's: after the end of a run sweep waits {0} \
+                    longer",
+                HumanDuration(behind)
+            )
+        });
         let ahead = self.future_seconds.map(TimeDelta::seconds);
         let whose = if skew < TimeDelta::zero() { "behind" } else { "ahead of" };
         let skewed = (SKEW_MAX < skew.abs()).then(|| {
@@ -157,6 +167,6 @@ impl Clocks {
                 HumanDuration(TimeDelta::seconds(seconds))
             )
         });
-        skewed.into_iter().chain(future).chain(ledger).collect()
+        skewed.into_iter().chain(behind).chain(future).chain(ledger).collect()
     }
 }

@@ -6,6 +6,7 @@ mod gates;
 mod links;
 mod releases;
 mod run_ends;
+mod server_clock;
 mod stopped_by_people;
 
 use sweep::rules::Id;

@@ -160,7 +160,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "unswept": [],
   "stopped_by": null,
   "stuck_wakes": null,
-  "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null,"ledger_future_seconds":null},
+  "clocks": {"skew_seconds":0.0,"host_behind_seconds":null,"future_seconds":null,"future_subject":null,"ledger_future_seconds":null},
   "empty": false,
   "ended": "interrupted",
   "duration_ms": 34

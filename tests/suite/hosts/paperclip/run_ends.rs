@@ -8,7 +8,7 @@ use crate::support::in_process::Swept;
 use crate::support::world::{On, World};
 
 /// A world with one issue and its run: see `add_ended_run`.
-fn after_a_run(adapter: &str, status: &str, seconds: i64) -> (World, Id, Id) {
+pub fn after_a_run(adapter: &str, status: &str, seconds: i64) -> (World, Id, Id) {
     let mut world = World::new(On::Paperclip);
     let (issue, run) = add_ended_run(&mut world, adapter, status, seconds);
     (world, issue, run)
@@ -24,7 +24,7 @@ fn add_ended_run(world: &mut World, adapter: &str, status: &str, seconds: i64) -
 }
 
 /// Whatever its grace is.
-fn sweep_at_once(world: &World) -> Swept {
+pub fn sweep_at_once(world: &World) -> Swept {
     let mut settings = world.options();
     settings.policy.orphan_grace = chrono::TimeDelta::zero();
     world.sweep_as(&settings)

@@ -34,6 +34,25 @@ select 15::float8 as run_end_grace_seconds,           -- after the end of a run 
 create view agents as
 select id, company_id, name, status from public.agents;
 
+-- By how much the server's clock is at least behind the database's: a run is created by the one's time, and begins later, by the other's.
+-- What an agent's latest runs of a day say.
+create view agent_clocks as
+select a.id as agent_id,
+       greatest(extract(epoch from max(within_calendar(latest.created_at) - within_calendar(latest.started_at))), 0)::float8 as behind_seconds
+from public.agents a
+left join lateral (
+    select r.created_at, r.started_at from public.heartbeat_runs r
+    where r.company_id = a.company_id and r.agent_id = a.id and r.started_at is not null
+    order by r.started_at desc limit 5
+) latest on latest.created_at > statement_timestamp() - interval '1 day'
+group by a.id;
+
+-- By those agents that worked last.
+create view host_clock as
+select coalesce(max(c.behind_seconds), 0) as behind_seconds
+from (select id from public.agents where last_heartbeat_at is not null order by last_heartbeat_at desc limit 100) a
+join agent_clocks c on c.agent_id = a.id;
+
 -- What a person has to do is written, by the trigger below, and never read.
 create view issues as
 select id, company_id, company_id::text as tenant, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at

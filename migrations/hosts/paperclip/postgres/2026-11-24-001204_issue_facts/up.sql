@@ -115,7 +115,9 @@ select
     case when history.leasing_run_id is not null
          then 'the environment of one of its runs was never released, and its host would cancel every wake'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
-    behavior.run_end_grace_seconds,
+    -- By the server's clock the run ended that much earlier than by this one.
+    behavior.run_end_grace_seconds + coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0)
+        as run_end_grace_seconds,
     case when history.leasing_run_id is null then behavior.resume_advice
          else 'release the environment of run ' || history.leasing_run_id
               || ' (update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id = '''
