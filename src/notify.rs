@@ -13,7 +13,7 @@ mod slack;
 pub mod trial;
 mod webhook;
 
-pub use client::{Client, Target};
+pub use client::{Client, Failure, HttpMessage, Target};
 pub use config::Notify;
 pub use deliver::{Delivered, deliver};
 pub use webhook::Secret;

@@ -29,7 +29,7 @@ mod describe;
 pub mod examine;
 mod guard;
 pub mod heading;
-mod host_blocks;
+mod left_issues;
 pub mod limits;
 pub mod logs;
 mod observer;
@@ -286,7 +286,7 @@ impl Sweep<'_> {
             settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
         }
         if S::KIND == Kind::Issue && looks_at_kinds {
-            host_blocks::announce(db, &context);
+            left_issues::announce(db, &context);
         }
         // What is swept by hand, again and again, fails no oftener for it.
         if context.access == Access::Write && named.is_none() {

@@ -1,18 +1,21 @@
 //! `sweep wake`, `nudge`, `relaunch`, `heartbeat`, `pause`, `resume`, `fail-step` and `skip-step`: what a person has
 //! done with one subject, by the rules, the locks and the ledger of sweeps.
 
+mod host_call;
+
 use anyhow::Result;
 
 use super::terminal::{confirm, say};
 use crate::cli::{AskCommand, Layout, Wish};
 use crate::conclusion::Conclusion;
-use crate::report::ask_named;
+use crate::report::{Answered, Fulfilled, HostCan, ask_named};
 use crate::rules::request::{Asked, Request};
 use crate::settings::Environment;
 use crate::settings::flags::{LinkFlag, PolicyFlags};
 use crate::store::rights::Purpose;
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
+use host_call::HostApi;
 
 pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let Wish { request, name, message, flags } = command.wish();
@@ -22,18 +25,27 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
     let database = environment.database(&flags.database)?;
     let (subscriptions, host_url) = (environment.notify()?.subscriptions(), environment.host_url(LinkFlag::default())?);
     let its_asked = asked.clone();
-    let fulfilled = database.ask(&timeouts, move |database| {
+    let host = HostApi { url: host_url.clone(), key: environment.host_key()?, timeouts };
+    let answered = database.ask(&timeouts, move |database| {
         let mut store = database.open_to(Purpose::Ask(request))?;
         let links = store.host.links(host_url.as_ref());
         let options = AskOptions { database: database.clone(), policy, timeouts, subscriptions, links };
         ask_named(&mut store, &name, &its_asked, &options)
     })?;
-    match flags.layout.get() {
-        Layout::Table => {
-            let (kind, name, by) = (fulfilled.kind, fulfilled.label.name(), redact(&asked.by));
-            confirm(quiet, &format!("{}: {kind} {name}, asked for by {by}\n", done(request)));
+    if let Answered::ByHost(can) = &answered {
+        host.make_calls(can)?;
+    }
+    match (flags.layout.get(), &answered) {
+        (
+            Layout::Table,
+            Answered::Done(Fulfilled { kind, label, .. }) | Answered::ByHost(HostCan { kind, label, .. }),
+        ) => {
+            let (name, by) = (label.name(), redact(&asked.by));
+            let done = if matches!(answered, Answered::Done(_)) { done(request) } else { "Its host goes on" };
+            confirm(quiet, &format!("{done}: {kind} {name}, asked for by {by}\n"));
         }
-        Layout::Json => say(&format!("{:#}\n", fulfilled.json(&asked))),
+        (Layout::Json, Answered::Done(fulfilled)) => say(&format!("{:#}\n", fulfilled.json(&asked))),
+        (Layout::Json, Answered::ByHost(can)) => say(&format!("{:#}\n", can.json(&asked))),
     }
     Ok(Conclusion::Done)
 }

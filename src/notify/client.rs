@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
@@ -15,7 +16,7 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
 use super::address_scope::is_allowed;
-use crate::text::redact;
+use crate::text::{cut, redact};
 
 /// A URL to which requests are sent.
 #[derive(Clone)]
@@ -110,9 +111,27 @@ impl Client {
 
     /// Posts a message; any answer of 2xx is a success.
     pub fn post(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
+        self.judge(self.send(target, message))
+    }
+
+    /// Posts a message, and of an answer that refuses it reads why: at most 1,000 characters of others' text.
+    pub fn call(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
+        let mut answer = self.send(target, message).map_err(|error| Failure::down(self.describe(error)))?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let body = answer.body_mut().with_config().limit(100_000).read_to_string().unwrap_or_default();
+        let said =
+            serde_json::from_str::<Value>(&body).ok().and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
+        let said = said.map(|said| format!(": {}", cut(&redact(&said), 1000))).unwrap_or_default();
+        let why = format!("HTTP {}{said}", answer.status().as_u16());
+        Err(Failure { why, is_down: !answer.status().is_client_error() })
+    }
+
+    fn send(&self, target: &Target, message: &HttpMessage) -> Result<ureq::http::Response<ureq::Body>, Error> {
         let request = self.agent(target).post(target.url.expose_secret()).content_type("application/json");
         let request = message.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
-        self.judge(request.send(message.body.as_bytes()))
+        request.send(message.body.as_bytes())
     }
 
     /// Gets a URL; any answer of 2xx is a success.

@@ -19,13 +19,14 @@ pub struct Notify {
 
 impl Notify {
     /// Of which people are notified unless the operator says otherwise: a recovery needs nobody.
-    pub const USUAL_EVENTS: [Event; 6] = [
+    pub const USUAL_EVENTS: [Event; 7] = [
         Event::Escalated,
         Event::SessionStuck,
         Event::GuardStopped,
         Event::Quarantined,
         Event::WakesStuck,
         Event::Abandoned,
+        Event::Unstarted,
     ];
 
     /// What is queued for which destination.

@@ -22,6 +22,12 @@ pub struct ItemView {
     pub since: Option<Minute>,
     pub age: String,
     pub why: Shown,
+    /// What its last run said of its failure.
+    pub cause: Option<Shown>,
+    /// That run's page on the host's own board.
+    pub cause_url: Option<String>,
+    /// How many have this cause, said before the first of them.
+    pub heads: Option<usize>,
     pub tried: Option<Shown>,
     pub advice: Shown,
     pub commands: Vec<Shown>,
@@ -47,6 +53,9 @@ impl ItemView {
             since: item.since.map(Minute),
             age: age(item.age_seconds),
             why: Shown::of(&item.why),
+            cause: item.cause.as_deref().map(Shown::of),
+            cause_url: item.cause_url.as_deref().and_then(external),
+            heads: item.heads,
             tried: item.tried.as_deref().map(Shown::of),
             advice: Shown::of(&item.advice),
             commands: item.commands.iter().map(|command| Shown::of(command)).collect(),

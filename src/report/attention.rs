@@ -84,7 +84,7 @@ fn items(attention: &Attention) -> String {
         format!("\n  {shown} of {} are listed here. The next page: --after '{place}'\n", attention.items_total)
     };
     format!(
-        "{}, the oldest first\n\n{}{}",
+        "{}, the oldest first, and those with one cause together\n\n{}{}",
         needs(attention.items_total).bold(),
         listed.join("\n"),
         attention.next_page.as_ref().map(more).unwrap_or_default()
@@ -102,10 +102,15 @@ fn item(item: &Item) -> String {
     let (what, why) = (humanize(item.what.name()), redact(&item.why));
     let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(&why);
     let what = paint(&what, item.what.name());
-    let mut lines = vec![
-        format!("  {}{title}", subject.bold()),
-        format!("    {what} for {}{whose}: {}", age(item.age_seconds), why),
-    ];
+    let mut lines = Vec::new();
+    let cause =
+        item.cause.as_deref().map(|cause| Page::of(std::io::stdout()).link(&redact(cause), item.cause_url.as_deref()));
+    if let (Some(n), Some(cause)) = (item.heads, &item.cause) {
+        lines.push(format!("  {}\n", format!("{n} × {}", redact(cause)).bold()));
+    }
+    lines.push(format!("  {}{title}", subject.bold()));
+    lines.push(format!("    {what} for {}{whose}: {}", age(item.age_seconds), why));
+    lines.extend(cause.map(|cause| format!("    Its last run: {cause}")));
     lines.extend(item.tried.as_deref().map(|tried| format!("    Tried: {}", redact(tried))));
     lines.push(format!("    {}", redact(&item.advice)));
     lines.extend(item.commands.iter().map(|command| format!("      {}", command.cyan())));

@@ -8,6 +8,7 @@ use crate::rules::Kind;
 use crate::rules::request::{Asked, Refusal, Request};
 use crate::store::errors::Refused;
 use crate::store::find::{Found, find};
+use crate::store::host_steps::HostStep;
 use crate::store::open::Store;
 use crate::store::{Access, Db, Label, for_kind};
 use crate::sweep::ask::{Answer, AskOptions, ask};
@@ -16,6 +17,39 @@ use crate::text::redact;
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
+
+/// What became of what was asked for, unless it was refused.
+pub enum Answered {
+    Done(Fulfilled),
+    /// The one thing that is wrong is undone by the host, if a person tells it to.
+    ByHost(HostCan),
+}
+
+/// What its host can do about a subject.
+pub struct HostCan {
+    pub kind: Kind,
+    pub label: Label,
+    examined: Examined,
+    refusal: Refusal,
+    request: Request,
+    pub steps: Vec<HostStep>,
+}
+
+impl HostCan {
+    /// That nobody told the host; and how that is done, if not as the host's own advice says.
+    pub fn refused(&self, how: Option<String>) -> Failure {
+        let refusal = self.refusal.clone();
+        let what_would_change_it = how.unwrap_or(refusal.what_would_change_it);
+        refused(self.kind, &self.label, self.request, &Refusal { what_would_change_it, ..refusal })
+    }
+
+    /// For programs.
+    pub fn json(&self, asked: &Asked) -> Value {
+        let mut document = document(asked, &self.examined);
+        document["host_calls"] = self.steps.len().into();
+        document
+    }
+}
 
 /// What was asked for was done.
 pub struct Fulfilled {
@@ -27,21 +61,29 @@ pub struct Fulfilled {
 impl Fulfilled {
     /// For programs.
     pub fn json(&self, asked: &Asked) -> Value {
-        let (by, request) = (redact(&asked.by), asked.request.name());
-        json!({ "schema": SCHEMA, "request": request, "requested_by": by, "subject": self.examined.redacted() })
+        document(asked, &self.examined)
     }
 }
 
+fn document(asked: &Asked, examined: &Examined) -> Value {
+    let (by, request) = (redact(&asked.by), asked.request.name());
+    json!({ "schema": SCHEMA, "request": request, "requested_by": by, "subject": examined.redacted() })
+}
+
 /// Does what was asked for with the one subject of this name, or says why not. `store` was opened for it.
-pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOptions) -> Result<Fulfilled> {
+pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOptions) -> Result<Answered> {
     let request = asked.request;
     store.refuse_request(request)?;
     let Store { db, kinds, .. } = store;
     let found = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| subject(db, kinds, request, name));
     let (kind, label) = found.map_err(|abort| options.database.explain(abort.into()))?;
     match for_kind!(kind, S => ask::<S>(store, &label.id, asked, options)) {
-        Answer::Done(examined) => Ok(Fulfilled { kind, label, examined }),
-        Answer::Refused(refusal) => Err(refused(kind, &label, request, &refusal).into()),
+        Answer::Done(examined) => Ok(Answered::Done(Fulfilled { kind, label, examined })),
+        Answer::Refused(refusal, examined) if refusal.host_commands.is_some() => {
+            let steps = HostStep::all_of(refusal.host_commands.as_deref());
+            Ok(Answered::ByHost(HostCan { kind, label, examined, refusal, request, steps }))
+        }
+        Answer::Refused(refusal, _) => Err(refused(kind, &label, request, &refusal).into()),
         Answer::Failed(examined) => Err(failed(kind, &label, request, &examined).into()),
     }
 }
@@ -71,7 +113,7 @@ fn subject(db: &mut Db, kinds: &[Kind], request: Request, name: &str) -> Result<
 }
 
 fn refused(kind: Kind, label: &Label, request: Request, refusal: &Refusal) -> Failure {
-    let Refusal { why, what_would_change_it } = refusal;
+    let Refusal { why, what_would_change_it, .. } = refusal;
     let (what, name, why, change) = (request.name(), label.name(), redact(why), redact(what_would_change_it));
     some_failed(format!("{what}: {kind} {name} is left as it is: {why}. What would change that: {change}"))
 }

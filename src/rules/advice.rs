@@ -8,6 +8,8 @@ use super::issue::unblock_action;
 pub enum Need<'a> {
     /// An issue that an escalation blocked, or the host itself: how its agent is made to go on.
     Blocked(&'a str),
+    /// An issue that is to do, and that nothing will start.
+    Unstarted,
     /// Work in progress of which people were notified.
     Escalated(Kind),
     /// A session whose process crashed.
@@ -28,6 +30,7 @@ pub enum Need<'a> {
 pub fn advice(need: Need) -> String {
     match need {
         Need::Blocked(resume_advice) => return unblock_action(resume_advice),
+        Need::Unstarted => "Wake its agent, give it to somebody else, or close it.",
         Need::Escalated(Kind::Issue) => "Wake its agent, give it to somebody else, say what it waits for, or close it.",
         Need::Escalated(Kind::Step) => {
             "Finish, skip or restart the step. Its plan stays stalled until none of its steps is."

@@ -38,10 +38,14 @@ pub struct IssueFacts {
     pub host_plan: Option<String>,
     /// Why its host would take no wake up, in a few words.
     pub unreachable: Option<String>,
+    /// Of one that is to do: why nothing will start it, in a few words.
+    pub unstarted: Option<String>,
     /// After the end of a run its host has so long to say what follows.
     pub run_end_grace: TimeDelta,
     /// How a person has its agent go on, on this host.
     pub resume_advice: String,
+    /// What a person runs for that, if words do not suffice: as the host's facts have it.
+    pub resume_commands: Option<String>,
     pub history: History,
 }
 
@@ -80,9 +84,11 @@ impl Facts for IssueFacts {
         (Finding::Orphaned, clauses)
     }
 
-    /// That somebody set it to work anew while its host takes no wake up starts nothing.
+    /// That somebody set it to work anew while its host takes no wake up starts nothing, and that a wake is queued has
+    /// not started it yet.
     fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
-        self.unreachable.clone().filter(|_| self.status == "todo").map(Reason::HostPlans)
+        let pending = || self.pending_wake_since.map(|_| Reason::PendingWake);
+        self.unreachable.clone().map(Reason::HostPlans).or_else(pending).filter(|_| self.status == "todo")
     }
 
     fn unreachable(&self, _policy: &Policy) -> Option<Cause> {

@@ -45,6 +45,9 @@ pub struct Asked {
 pub struct Refusal {
     pub why: String,
     pub what_would_change_it: String,
+    /// What a person runs to change it, where nothing else is wrong and words do not suffice: as the host's facts have
+    /// it.
+    pub host_commands: Option<String>,
 }
 
 /// A subject of which something can be asked.
@@ -106,7 +109,9 @@ impl Display for Asked {
 /// May it be done? Then this is the verdict: a continuation; or, where the subject's own row is to be written, what a
 /// sweep would decide before that.
 pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Result<Verdict, Refusal> {
-    if let Some(refusal) = facts.objection(request, policy) {
+    let objection = facts.objection(request, policy);
+    let by_host = |refusal: &Refusal| refusal.host_commands.is_some();
+    if let Some(refusal) = objection.clone().filter(|refusal| !by_host(refusal)) {
         return Err(refusal);
     }
     let verdict = decide(facts, policy);
@@ -117,6 +122,10 @@ pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Resul
     }
     if let Some(unavailable) = facts.assignee().unavailable() {
         return Err(unavailable.into());
+    }
+    // What the host undoes, if somebody tells it to, is the last thing that is wrong.
+    if let Some(refusal) = objection {
+        return Err(refusal);
     }
     Ok(Verdict { decision: Decision::Continue { attempt: history.attempts + 1, remedy }, ..verdict })
 }
@@ -138,7 +147,7 @@ pub fn after(request: Request, facts: &impl Facts, policy: &Policy) -> Verdict {
 
 impl Refusal {
     fn new(why: impl Into<String>, what_would_change_it: impl Into<String>) -> Refusal {
-        Refusal { why: why.into(), what_would_change_it: what_would_change_it.into() }
+        Refusal { why: why.into(), what_would_change_it: what_would_change_it.into(), host_commands: None }
     }
 
     /// The first of these clauses that does not hold, beside those that demand patience alone.

@@ -46,7 +46,9 @@ fn orphan() -> IssueFacts {
         host_plan: None,
         unreachable: None,
         run_end_grace: TimeDelta::milliseconds(500),
+        unstarted: None,
         resume_advice: "set it to todo".to_owned(),
+        resume_commands: None,
         history: history(),
     }
 }

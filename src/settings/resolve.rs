@@ -253,6 +253,11 @@ impl Environment {
         Ok(flag.or(&self.variables()?)?.host_url)
     }
 
+    /// What the host's API asks for.
+    pub fn host_key(&self) -> Result<Option<SecretString>> {
+        self.secret("SWEEP_HOST_KEY")
+    }
+
     /// The zone of this machine, for times that name none.
     pub fn zone(&self) -> Tz {
         let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());

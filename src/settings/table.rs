@@ -257,6 +257,10 @@ settings! {
         }
     }
     secrets {
+        "The host" {
+            /// What the host's API asks for (Paperclip: a key of the board), if sweep wake is to make the host's own call
+            host_key;
+        }
         "The daemon" {
             /// Where to listen for runs that end, if the sweeps' database is reached through a transaction pooler
             ///

@@ -12,6 +12,7 @@ mod links;
 mod next_sweep;
 mod other;
 mod owner;
+mod remedies;
 mod request;
 mod sweeper;
 mod waiting;
@@ -44,6 +45,7 @@ pub use items::{Item, What};
 pub use kept_days::KeptDays;
 pub use next_sweep::{NextSweep, Planned};
 use owner::Owner;
+use remedies::with_remedies;
 pub use request::{Cursor, PageRequest, Scope};
 pub use sweeper::{HeldWork, Sweeper, SweeperState};
 pub use work::Share;
@@ -140,6 +142,7 @@ fn read(
         }
         let (items, next_page) = items::merged(placed, page.limit);
         let argument = database.argument();
+        let items = with_remedies(items, db, &resume_advice)?;
         let items = with_commands(items, db, &reading, argument.as_deref())?;
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();

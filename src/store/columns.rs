@@ -124,10 +124,12 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
 }
 
 /// What stands before and after the name of a column, so that whoever wrote a row does not decide how much memory it
-/// takes: of a text 1,200 characters are read, of a session's output the last 20,000 (40 lines of 400, or 20 of 1,000).
+/// takes: of a text 1,200 characters are read, of a session's output the last 20,000 (40 lines of 400, or 20 of 1,000),
+/// and of the commands that a host advises the first 20,000.
 fn around_column(name: &str, sql_type: &str, backend: &MultiBackend) -> (&'static str, &'static str) {
     match backend {
         _ if !sql_type.contains("Text") => ("", ""),
+        _ if name == "resume_commands" => ("substr(", ", 1, 20000)"),
         _ if name != "recent_output" => ("substr(", ", 1, 1200)"),
         MultiBackend::Postgres(_) => ("right(", ", 20000)"),
         MultiBackend::Sqlite(_) => ("substr(", ", -20000)"),

@@ -159,8 +159,10 @@ columns! {
         last_run_end -> Nullable<Text> as Option<LossyText>,
         host_plan -> Nullable<Text> as Option<LossyText>,
         unreachable -> Nullable<Text> as Option<LossyText>,
+        unstarted -> Nullable<Text> as Option<LossyText>,
         run_end_grace_seconds -> Double as f64,
         resume_advice -> Text as LossyText,
+        resume_commands -> Nullable<Text> as Option<LossyText>,
     }
 }
 
@@ -193,8 +195,10 @@ impl From<IssueFactsRow> for IssueFacts {
             last_run_end: issue.last_run_end.map(LossyText::into),
             host_plan: issue.host_plan.map(LossyText::into),
             unreachable: issue.unreachable.map(LossyText::into),
+            unstarted: issue.unstarted.map(LossyText::into),
             run_end_grace: TimeDelta::milliseconds((issue.run_end_grace_seconds * 1000.0) as i64),
             resume_advice: issue.resume_advice.into(),
+            resume_commands: issue.resume_commands.map(LossyText::into),
             history: history.with_wakes(wakes),
         }
     }

@@ -117,6 +117,8 @@ pub struct Templates {
     session: Option<Template>,
     issue: Option<Template>,
     step: Option<Template>,
+    /// Of a run of an issue.
+    run: Option<Template>,
 }
 
 impl Templates {
@@ -154,7 +156,15 @@ pub struct Links {
 impl Links {
     /// None: the host has no such page, or it is not known where it is, or what its URL needs is missing.
     pub fn to(&self, page: &Page) -> Option<String> {
-        let template = self.templates.of(page.kind)?;
+        self.filled(self.templates.of(page.kind)?, page)
+    }
+
+    /// The page of a run of an issue: with the run's id and agent, and what else is known of the issue.
+    pub fn to_run(&self, page: &Page) -> Option<String> {
+        self.filled(self.templates.run.as_ref()?, page)
+    }
+
+    fn filled(&self, template: &Template, page: &Page) -> Option<String> {
         let mut url = String::new();
         for (between, name) in parts(&template.0) {
             url.push_str(between);

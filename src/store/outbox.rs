@@ -48,6 +48,8 @@ pub enum Event {
     Recovered,
     /// The host blocked an issue itself, and notified nobody why.
     HostBlocked,
+    /// An issue is to do, has an agent, and nothing will start it.
+    Unstarted,
     /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
     WakesStuck,
     /// Work whose agent is gone, terminated or paused for long: nobody goes on with it.

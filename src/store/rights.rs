@@ -30,7 +30,7 @@ const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
 const TO_SHOW: &[Right] = &[
     ("host_behavior", "SELECT"),
-    ("host_blocks", "SELECT"),
+    ("left_issues", "SELECT"),
     ("escalated_issues", "SELECT"),
     ("agents", "SELECT"),
     ("agent_names", "SELECT"),
@@ -62,7 +62,8 @@ const TO_MEASURE: &[Right] = &[
 /// Besides what each kind needs.
 const TO_ACT: &[Right] = &[
     ("host_behavior", "SELECT"),
-    ("host_blocks", "SELECT"),
+    ("left_issues", "SELECT"),
+    ("host_clock", "SELECT"),
     ("untaken_wakes", "SELECT"),
     ("wake_pickups", "SELECT"),
     ("activity", "INSERT"),

@@ -40,13 +40,14 @@ relations! {
 
 // What a host has beside them, as far as sweep reads and writes it.
 relations! {
-    host_blocks (subject_id) {
+    left_issues (subject_id) {
         subject_id -> Id,
         tenant -> Text,
         identifier -> Nullable<Text>,
         title -> Text,
         agent_id -> Nullable<Id>,
         agent_name -> Nullable<Text>,
+        status -> Text,
         since -> Instant,
         reason -> Text,
     }

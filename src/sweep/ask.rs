@@ -34,7 +34,8 @@ pub struct AskOptions {
 #[derive(Debug)]
 pub enum Answer {
     Done(Examined),
-    Refused(Refusal),
+    /// With the subject as it was found.
+    Refused(Refusal, Examined),
     /// It was in other hands, could not be read or written, or is gone: nothing was done, unless the outcome is
     /// `Unknown`.
     Failed(Examined),
@@ -56,7 +57,7 @@ pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskO
     }
     let Examination { examined, refusal, is_committed, lost } = examination;
     if let Some(refusal) = refusal {
-        return Answer::Refused(refusal);
+        return Answer::Refused(refusal, examined);
     }
     let (examined, is_done) = match lost {
         // Of what left no row in the ledger, the ledger knows nothing.

@@ -1,9 +1,11 @@
 //! Beside the real Paperclip server.
 
+mod advice;
 mod api;
 mod cancels;
 mod crashes;
 mod doubles;
+mod gates;
 mod inbox;
 mod leases;
 mod runs;

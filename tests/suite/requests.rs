@@ -16,14 +16,14 @@ const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
 
 /// `sweep wake ACM-12`, or another command of these words, asked for by ada.
-fn ask(world: &World, request: &str, name: &str, further: &[&str]) -> Ran {
+pub fn ask(world: &World, request: &str, name: &str, further: &[&str]) -> Ran {
     let words = [request, name, "--as", "ada"].into_iter().chain(further.iter().copied());
     command_at(&world.url, words).run()
 }
 
 /// Refused for this reason, and nothing is written.
 #[track_caller]
-fn refused(world: &mut World, request: &str, name: &str, says: &[&str]) {
+pub fn refused(world: &mut World, request: &str, name: &str, says: &[&str]) {
     let before = world.rows_written();
     let says = [&["What would change that: "], says].concat();
     ask(world, request, name, &[]).refused(SOME_FAILED, &says);

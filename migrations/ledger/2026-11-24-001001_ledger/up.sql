@@ -116,7 +116,7 @@ create table {{ own }}failures (
 create table {{ own }}notifications (
     id {{ uuid }} primary key,  -- the key by which a receiver knows it again
     {{ short_text("destination", 100) }} not null,  -- slack, webhook; where that is, only the configuration says
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     {{ short_text("kind", 100) }} not null,
     {{ short_text("part", 3000) }} not null default '',  -- of the kind, that the guard holds back; '': the whole
     {{ short_id("subject_id") }},  -- null: about the kind as a whole

@@ -191,7 +191,9 @@ impl Host {
             host_plan: None,
             unreachable: None,
             run_end_grace: TimeDelta::milliseconds(500),
+            unstarted: None,
             resume_advice: "set it to todo".to_owned(),
+            resume_commands: None,
             history: History {
                 exemption: None,
                 observed_at: self.now,

@@ -10,7 +10,13 @@ use crate::rules::{Cause, Facts, Policy, Reason};
 
 impl Requested for IssueFacts {
     fn objection(&self, _request: Request, policy: &Policy) -> Option<Refusal> {
-        let wrong = first_failure(self.definition(policy).1).map(|reason| match reason {
+        // A person has an issue started that is to do and that nothing else will start, and one that its host blocked
+        // and says how to go on with.
+        let is_blocked_by_host = self.status == "blocked" && self.resume_commands.is_some();
+        let is_to_do = self.status == "todo" && (self.unstarted.is_some() || self.declared_wait.is_some());
+        let of_status = usize::from(is_to_do || is_blocked_by_host);
+        let clauses = self.definition(policy).1.into_iter().skip(of_status);
+        let wrong = first_failure(clauses.collect()).map(|reason| match reason {
             Reason::NotInProgress(status) if status == "blocked" => {
                 Refusal::new("it is blocked", format!("it is unblocked: {}", self.resume_advice))
             }
@@ -21,7 +27,10 @@ impl Requested for IssueFacts {
             ),
             reason => reason.into(),
         });
-        wrong.or_else(|| self.unreachable(policy).map(Refusal::from))
+        wrong.or_else(|| {
+            let refusal = Refusal::new(self.unreachable.clone()?, self.resume_advice.clone());
+            Some(Refusal { host_commands: self.resume_commands.clone(), ..refusal })
+        })
     }
 }
 

@@ -36,7 +36,9 @@ fn issue() -> IssueFacts {
         host_plan: None,
         unreachable: None,
         run_end_grace: TimeDelta::seconds(15),
+        unstarted: None,
         resume_advice: "set it to todo".to_owned(),
+        resume_commands: None,
         history: History::never_tried(at(0), at(0)),
     }
 }
@@ -117,6 +119,43 @@ fn an_exemption_binds_who_asks_as_long_as_it_holds(#[case] whose: Whose, #[case]
     assert_eq!(refusal(Request::Wake, &exempt(None)).as_deref(), Some(why));
     assert_eq!(refusal(Request::Wake, &exempt(Some(at(1)))).as_deref(), Some(why));
     assert_eq!(refusal(Request::Wake, &exempt(Some(at(0)))), None);
+}
+
+#[test]
+fn an_issue_to_do_is_woken_only_where_its_host_says_that_nothing_will_start_it() {
+    let to_do = IssueFacts { status: "todo".to_owned(), ..issue() };
+    assert_eq!(refusal(Request::Wake, &to_do).as_deref(), Some("it is todo"));
+    let unstarted = IssueFacts { unstarted: Some("its wake was skipped".to_owned()), ..to_do };
+    assert_eq!(refusal(Request::Wake, &unstarted), None);
+    let waiting = IssueFacts { declared_wait: Some("approval".to_owned()), unstarted: None, ..unstarted };
+    assert_eq!(refusal(Request::Wake, &waiting).as_deref(), Some("it waits: approval"));
+}
+
+/// What the host undoes if somebody tells it to is said last, so that nobody tells it in vain.
+#[test]
+fn the_hosts_own_commands_come_with_a_refusal_only_if_nothing_else_is_wrong() {
+    let commands = |facts: &IssueFacts| {
+        judge(Request::Wake, facts, &Policy::default()).err().and_then(|refusal| refusal.host_commands)
+    };
+    let held = IssueFacts {
+        status: "blocked".to_owned(),
+        unreachable: Some("its host forbids to start it".to_owned()),
+        resume_commands: Some("[]".to_owned()),
+        ..issue()
+    };
+    assert_eq!(commands(&held).as_deref(), Some("[]"));
+    assert_eq!(refusal(Request::Wake, &held).as_deref(), Some("its host forbids to start it"));
+    let exemption = Exemption { whose: Whose::Subject, reason: "on purpose".to_owned(), until: None };
+    for wrong in [
+        IssueFacts { assigned_to_user: true, ..held.clone() },
+        IssueFacts { declared_wait: Some("approval".to_owned()), ..held.clone() },
+        IssueFacts { assignee: agent("paused"), ..held.clone() },
+        IssueFacts { history: History { exemption: Some(exemption), ..held.history.clone() }, ..held.clone() },
+        IssueFacts { resume_commands: None, ..held.clone() },
+    ] {
+        assert_eq!(commands(&wrong), None, "{wrong:?}");
+        assert!(refusal(Request::Wake, &wrong).is_some(), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::owner::Owner;
 use super::request::{Cursor, PageRequest, Source};
 use crate::rules::advice::{Need, advice};
 use crate::rules::{Id, Kind};
+use crate::store::host_steps::HostStep;
 use crate::store::ids::IdType;
 use crate::store::status::Limits;
 use crate::store::types::RawInstant;
@@ -32,14 +33,26 @@ pub struct Item {
     pub age_seconds: Option<i64>,
     /// In words.
     pub why: String,
+    /// What its last run said of its failure; null: nothing, or the host keeps no such words.
+    pub cause: Option<String>,
+    /// That run's page in the host's own board.
+    pub cause_url: Option<String>,
     /// What was tried, in words; null: nothing could be.
     pub tried: Option<String>,
     /// What a person can do about it now, in words, and the commands that help.
     pub advice: String,
     pub commands: Vec<String>,
-    /// Which commands these are to be.
+    /// Which commands these are to be; and the host's own, behind them.
     #[serde(skip)]
     pub(super) offers: &'static [Command],
+    #[serde(skip)]
+    pub(super) steps: Vec<HostStep>,
+    /// The run that said the cause, and its agent.
+    #[serde(skip)]
+    pub(super) last_run: Option<(Id, Id)>,
+    /// It is the first of so many with one cause on this page.
+    #[serde(skip)]
+    pub heads: Option<usize>,
 }
 
 impl Item {
@@ -58,10 +71,15 @@ impl Item {
             since: None,
             age_seconds: None,
             why,
+            cause: None,
+            cause_url: None,
             tried: None,
             advice: advice(need),
             commands: Vec::new(),
             offers: &[],
+            steps: Vec::new(),
+            last_run: None,
+            heads: None,
         }
     }
 
@@ -96,6 +114,8 @@ pub enum What {
     Abandoned,
     /// The host blocked it itself, and notified nobody.
     BlockedByHost,
+    /// It is to do, has an agent, and nothing will start it.
+    Unstarted,
     /// A wake has been queued for too long.
     StuckWake,
     /// It failed so often that sweeps leave it out.

@@ -12,13 +12,14 @@ use crate::rules::advice::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::after::{After, after};
-use crate::store::schema::{failures, host_blocks, issue_subjects, session_subjects, step_subjects};
+use crate::store::left_issues::UNSTARTED;
+use crate::store::schema::{failures, issue_subjects, left_issues, session_subjects, step_subjects};
 use crate::store::types::{LossyText, RawInstant, age_seconds};
 use crate::store::wakes::{self, Wanted};
 use crate::store::{Db, Label, catalog, find, status};
 
 pub fn read(db: &mut Db, reading: &Reading, sweeper: &Sweeper) -> QueryResult<Vec<OfSource>> {
-    let mut sources = vec![held_back(reading, sweeper), host_blocked(db, reading)?, stuck_wakes(db, reading)?];
+    let mut sources = vec![held_back(reading, sweeper), left_issues(db, reading)?, stuck_wakes(db, reading)?];
     for &kind in reading.kinds {
         sources.push(quarantined(db, reading, kind)?);
     }
@@ -63,13 +64,13 @@ fn held_back(reading: &Reading, sweeper: &Sweeper) -> OfSource {
     (placed.into_iter().filter(is_later).collect(), total)
 }
 
-fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
-    use host_blocks::*;
-    if !catalog::is_readable(db, "host_blocks")? {
+fn left_issues(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
+    use left_issues::*;
+    if !catalog::is_readable(db, "left_issues")? {
         return Ok((Vec::new(), 0));
     }
-    let blocks = || {
-        let all = host_blocks::table.into_boxed();
+    let left = || {
+        let all = left_issues::table.into_boxed();
         let of_tenant = match &reading.owner.tenant {
             None => all,
             Some(one) => all.filter(tenant.eq(one)),
@@ -79,13 +80,18 @@ fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
             Some(one) => of_tenant.filter(agent_id.eq(one)),
         }
     };
-    let total = blocks().count().get_result(db)?;
-    let columns = (subject_id, tenant, identifier, title, agent_id, agent_name, since, reason);
-    let later = after!(blocks(), reading.page.after(Source::HostBlock), since, subject_id);
+    let total = left().count().get_result(db)?;
+    let columns = (subject_id, tenant, identifier, title, (agent_id, agent_name), status, since, reason);
+    let later = after!(left(), reading.page.after(Source::LeftIssue), since, subject_id);
     let later = later.order((since, subject_id)).limit(reading.page.rows()).select(columns);
-    type Row = (Id, LossyText, Option<LossyText>, LossyText, Option<Id>, Option<LossyText>, RawInstant, LossyText);
+    type Agent = (Option<Id>, Option<LossyText>);
+    type Row = (Id, LossyText, Option<LossyText>, LossyText, Agent, LossyText, RawInstant, LossyText);
     let rows: Vec<Row> = later.load(db)?;
-    let placed = rows.into_iter().map(|(id, of_tenant, name, its_title, its_agent, agent, at, why)| {
+    let placed = rows.into_iter().map(|(id, of_tenant, name, its_title, (its_agent, agent), its_status, at, why)| {
+        let (what, need, offers): (_, _, &[Command]) = match its_status.0 == UNSTARTED {
+            true => (What::Unstarted, Need::Unstarted, &[Command::Explain, Command::Wake]),
+            false => (What::BlockedByHost, Need::Blocked(reading.resume_advice), &[Command::Explain]),
+        };
         let (its_since, age_seconds) = at.with_age(reading.now);
         let item = Item {
             kind: Some(Kind::Issue),
@@ -97,10 +103,10 @@ fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
             agent: agent.map(String::from),
             since: its_since,
             age_seconds,
-            offers: &[Command::Explain],
-            ..Item::new(What::BlockedByHost, Need::Blocked(reading.resume_advice), why.into())
+            offers,
+            ..Item::new(what, need, why.into())
         };
-        Placed { cursor: place(Some(at), Source::HostBlock, id), item }
+        Placed { cursor: place(Some(at), Source::LeftIssue, id), item }
     });
     Ok((placed.collect(), total))
 }

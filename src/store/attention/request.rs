@@ -56,7 +56,7 @@ pub enum Source {
     Session,
     Issue,
     Step,
-    HostBlock,
+    LeftIssue,
     Wake,
     QuarantinedSession,
     QuarantinedIssue,

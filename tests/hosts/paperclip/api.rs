@@ -55,6 +55,34 @@ impl Server {
         self.post(&format!("/issues/{issue}/comments"), &json!({"body": body}));
     }
 
+    /// A person changes an issue.
+    pub fn change(&self, issue: &str, field: &str, value: &str) {
+        self.patch(&format!("/issues/{issue}"), &json!({field: value}));
+    }
+
+    /// A person opens an issue, and archives it from the inbox.
+    pub fn look_at(&self, issue: &str) {
+        self.post(&format!("/issues/{issue}/read"), &json!({}));
+        self.post(&format!("/issues/{issue}/inbox-archive"), &json!({}));
+    }
+
+    /// How an agent is woken, as JSON.
+    pub fn set_heartbeat(&self, agent: &str, heartbeat: &str) {
+        let heartbeat: Value = serde_json::from_str(heartbeat).expect("JSON");
+        self.patch(&format!("/agents/{agent}"), &json!({"runtimeConfig": {"heartbeat": heartbeat}}));
+    }
+
+    /// A person gives an agent a manager, and then terminates that one.
+    pub fn terminate_the_manager_of(&self, agent: &str) {
+        let manager = self.make_agent("Max", Adapter::Process);
+        self.patch(&format!("/agents/{agent}"), &json!({"reportsTo": manager}));
+        self.post(&format!("/agents/{manager}/terminate"), &json!({}));
+    }
+
+    pub fn make_project(&self, name: &str) -> String {
+        id(&self.post(&format!("/companies/{}/projects", self.company), &json!({"name": name})))
+    }
+
     /// A person cancels a run.
     pub fn cancel_run(&self, run: &str) {
         self.post(&format!("/heartbeat-runs/{run}/cancel"), &json!({}));
@@ -68,14 +96,27 @@ impl Server {
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
+        self.send("POST", path, body)
+    }
+
+    fn patch(&self, path: &str, body: &Value) -> Value {
+        self.send("PATCH", path, body)
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) =
-            self.call("POST", path, Some(body)).unwrap_or_else(|error| panic!("POST {path}: {error}"));
-        assert!((200..300).contains(&status), "POST {path}: {status} {answer}");
+            self.call(method, path, Some(body)).unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
         answer
     }
 
+    /// Where people open its board.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, Value), ureq::Error> {
-        http::call(method, &format!("http://127.0.0.1:{}/api{path}", self.port), body)
+        http::call(method, &format!("{}/api{path}", self.url()), body)
     }
 }
 

@@ -29,6 +29,16 @@ fn what_a_person_cancelled_is_left_alone_until_a_person_says_more() {
     let found = found_of(&explained, "no wait is declared");
     assert!(found.contains("stopped its run"), "it is said that a person did: {explained}");
 
+    // That somebody looks at it is no answer.
+    server.look_at(&issue);
+    thread::sleep(seconds(15));
+    assert_eq!(
+        server.continuations(&issue),
+        Vec::<Value>::new(),
+        "who looked has it continued: {}",
+        server.story(&issue)
+    );
+
     server.comment(&issue, "Go on, please.");
     wait_for("a comment gets it going", seconds(60), || (server.status(&issue) == "done").then_some(()));
     assert_eq!(server.continuations(&issue), Vec::<Value>::new(), "that was the server's: {}", server.story(&issue));

@@ -37,6 +37,14 @@ impl Server {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
+    /// What `sweep attention` says of an issue, if it needs a person.
+    pub fn needs_a_person(&self, issue: &str) -> Option<Value> {
+        let url = self.url();
+        let arguments = ["attention", "--host-url", &url, "--database", &self.sweeper()];
+        let attention = report_of(sweep(self.home.path()).args(arguments));
+        attention["items"].as_array().expect("a list").iter().find(|item| item["id"] == issue).cloned()
+    }
+
     /// `sweep daemon --listen on` with further arguments, and defaults for all that is not said.
     pub fn daemon(&self, arguments: &[&str]) -> Daemon {
         let url = self.sweeper();

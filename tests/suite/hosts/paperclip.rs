@@ -3,11 +3,13 @@
 
 mod board;
 mod gates;
+mod host_calls;
 mod links;
 mod releases;
 mod run_ends;
 mod server_clock;
 mod stopped_by_people;
+mod unstarted;
 
 use sweep::rules::Id;
 

@@ -136,7 +136,7 @@ fn a_file_that_takes_much_to_verify_is_not(#[case] change: &str, #[case] code: i
 fn candidates_that_name_too_few_are_found_out_with_what_they_overlook() {
     let folder = Folder::copy_of(Path::new("migrations/hosts/paperclip"));
     folder.replace("host.toml", "\"paperclip\"", "\"too_few\"");
-    let facts = "postgres/2026-11-24-001204_issue_facts/up.sql";
+    let facts = "postgres/2026-11-24-001205_issue_facts/up.sql";
     folder.replace(facts, "where r.kind = 'issue' and r.settled_at is null and", "where false and");
     let ran = verify_one(&Scratch::paperclip().url, &folder, "candidates");
     assert_eq!(ran.code, SOME_FAILED, "{ran}");

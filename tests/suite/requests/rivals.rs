@@ -45,7 +45,7 @@ fn together<S: Subject>(world: &World, ids: &[Id], request: Request) -> usize {
 fn is_done(answer: Answer) -> bool {
     match answer {
         Answer::Done(_) => true,
-        Answer::Refused(_) => false,
+        Answer::Refused(..) => false,
         Answer::Failed(examined) => {
             assert_eq!(examined.outcome, Outcome::Busy, "{}", examined.reason);
             false

@@ -219,7 +219,7 @@ fn is_in_proportion(on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
 fn compare([n, twice]: [u32; 2], of_its_own: u32, on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
     let views = kinds.iter().flat_map(|kind| ["candidates", "states", "work_state"].map(|of| format!("{kind}_{of}")));
     let others = ["unserved_continuations", "false_rescues", "untaken_wakes"].map(str::to_owned);
-    let of_host = Some("host_blocks".to_owned()).filter(|_| on == On::Paperclip);
+    let of_host = Some("left_issues".to_owned()).filter(|_| on == On::Paperclip);
     let all = views.chain(others).chain(of_host).map(|view| format!("select * from {view}"));
     // As a sweep reads them: a page of subjects, and then one by one.
     let pages = kinds.iter().map(|kind| {

@@ -35,7 +35,7 @@ fn assert_swept(world: &mut World) -> Id {
     world.pass(10);
     assert_eq!(world.sweep().outcome(&issue), "escalated");
     assert_eq!((world.wakes_for(&issue), world.comments_on(&issue)), (1, 1));
-    assert_eq!((world.status("issues", &issue).as_str(), world.count("host_blocks")), ("blocked", 0));
+    assert_eq!((world.status("issues", &issue).as_str(), world.count("left_issues")), ("blocked", 0));
     command_at(&world.url, ["status"]).run().done();
     assert_eq!(explain(&world.url, Kind::Issue, &issue.0)["id"], issue.0);
     issue

@@ -59,10 +59,14 @@ select
     run.last_id as last_run_id,
     run.last_ended_at as last_run_ended_at,
     run.last_end as last_run_end,
+    null::text as last_run_error,
+    null::id as last_run_agent_id,
     {{ "null::text" if native else "left(i.host_plan, 1000)" }} as host_plan,
     {{ "null::text" if native else "left(i.unreachable, 1000)" }} as unreachable,
+    null::text as unstarted,
     behavior.run_end_grace_seconds,
     behavior.resume_advice,
+    null::text as resume_commands,
     greatest(i.updated_at, run.last_sign_at
 {%- if steps %},
         (select max(coalesce(r.finished_at, r.created_at))

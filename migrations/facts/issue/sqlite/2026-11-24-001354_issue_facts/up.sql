@@ -64,10 +64,14 @@ select
     (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and not r.live) as last_run_ended_at,
     (select 'run ' || substr(r.id, 1, 8) || ' ' || replace(r.status, '_', ' ') from issue_runs r
      where r.issue_id = i.id and not r.live order by r.created_at desc, r.id limit 1) as last_run_end,
+    cast(null as text) as last_run_error,
+    cast(null as text) as last_run_agent_id,
     {{ "cast(null as text)" if native else "substr(i.host_plan, 1, 1000)" }} as host_plan,
     {{ "cast(null as text)" if native else "substr(i.unreachable, 1, 1000)" }} as unreachable,
+    cast(null as text) as unstarted,
     behavior.run_end_grace_seconds,
     behavior.resume_advice,
+    cast(null as text) as resume_commands,
     max(
         i.updated_at,
         coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')

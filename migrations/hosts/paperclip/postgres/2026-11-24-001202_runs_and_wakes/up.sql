@@ -5,7 +5,7 @@
 -- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
-       r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, r.created_at, r.started_at, r.finished_at,
+       r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, left(r.error, 500) as error, r.created_at, r.started_at, r.finished_at,
        coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -24,7 +24,7 @@ where not is_too_large(r.context_snapshot);
 -- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
 -- is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
-select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at,
+select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, w.status, within_calendar(w.created_at) as created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
            || coalesce(', its run ' || left(r.id::text, 8) || ' is ' || r.status, ', no run yet') as detail
 from public.agents a
@@ -33,7 +33,8 @@ left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.compan
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
   and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile, and else leaves
+-- its issue unstarted.
 create view untaken_wakes as
 select w.id,
        case when i.id is not null then 'issue' end as kind,
@@ -51,6 +52,7 @@ left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.compan
 cross join lateral (select case when not is_too_large(w.payload) then w.payload ->> 'issueId' end as issue_key) named
 left join public.issues i on i.id = as_id(named.issue_key) and i.company_id = w.company_id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce(r.status = 'queued', true)
+  and not (w.status = 'deferred_issue_execution' and i.status = 'todo')
   and not (w.status = 'deferred_issue_execution'
            and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
 

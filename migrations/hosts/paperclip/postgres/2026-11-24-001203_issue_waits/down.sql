@@ -1,3 +1,4 @@
+drop view held_actions;
 drop view issue_waits;
 drop view issue_gates;
 drop view agent_gates;

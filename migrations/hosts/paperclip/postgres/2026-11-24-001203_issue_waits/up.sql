@@ -82,12 +82,8 @@ select i.id as issue_id, coalesce(
     (select 'open approval' from public.issue_approvals l join public.approvals a on a.id = l.approval_id
      where l.company_id = i.company_id and a.company_id = i.company_id and l.issue_id = i.id
        and a.status in ('pending', 'revision_requested') limit 1),
-    (select case when r.status in ('active', 'escalated') then 'the host''s own recovery is active'
-                 else 'the host forbids to resume it' end
-     from public.issue_recovery_actions r
-     where r.company_id = i.company_id and r.source_issue_id = i.id
-       and (r.status in ('active', 'escalated') or r.evidence #>> '{automaticRecovery,replay}' = 'blocked')
-     order by r.status in ('active', 'escalated') desc limit 1),
+    (select 'the host''s own recovery is active' from public.issue_recovery_actions r
+     where r.company_id = i.company_id and r.source_issue_id = i.id and r.status in ('active', 'escalated') limit 1),
     case when i.monitor_next_check_at > statement_timestamp()
          then 'monitor check at '
               || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
@@ -113,3 +109,9 @@ cross join lateral (
     )
     select array(select id from ancestors limit 101) as ids
 ) lineage;
+
+-- The server's own recoveries that came to an end, and forbid to start what they are about until a person says what became of the run.
+create view held_actions as
+select r.id, r.company_id, r.source_issue_id as issue_id, r.created_at, coalesce(r.evidence ->> 'runId', r.evidence ->> 'sourceRunId') as run_key
+from public.issue_recovery_actions r
+where r.status not in ('active', 'escalated') and r.evidence #>> '{automaticRecovery,replay}' = 'blocked';

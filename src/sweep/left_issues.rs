@@ -1,32 +1,38 @@
-//! What the host blocked itself without notifying anybody is said once, if somebody asked for it: nothing else is done
-//! about it.
+//! What the host left to itself is said once: what it blocked without notifying anybody if somebody asked for it, and
+//! what is to do and nothing will start. Nothing else is done about either.
 
 use super::context::ExamineContext;
 use super::logs;
 use crate::rules::Kind;
-use crate::store::host_blocks::{self, HostBlock};
+use crate::store::left_issues::{LeftIssue, are_known, unnotified};
 use crate::store::links::Page;
-use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::outbox::{self, Details, Event, Notice, Subscriptions};
 use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been reported. That it cannot be queued is logged, and no reason for the sweep to fail.
 pub fn announce(db: &mut DbConnection, context: &ExamineContext) {
-    if context.access == Access::ReadOnly || !context.subscriptions.wants(Event::HostBlocked) {
+    let Subscriptions { destinations, events } = context.subscriptions;
+    let is_wanted = events.iter().any(|event| matches!(event, Event::HostBlocked | Event::Unstarted));
+    if context.access == Access::ReadOnly || destinations.is_empty() || !is_wanted {
         return;
     }
     let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
+        if !are_known(db)? {
+            return Ok(());
+        }
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        host_blocks::unnotified(db, context.tenant)?.into_iter().try_for_each(|block| queue(db, block, context))
+        let left = unnotified(db, context.tenant, events)?;
+        left.into_iter().try_for_each(|(event, issue)| queue(db, issue, event, context))
     });
     if let Err(abort) = queued {
         logs::unqueued(Kind::Issue, abort);
     }
 }
 
-fn queue(db: &mut Db, block: HostBlock, context: &ExamineContext) -> diesel::QueryResult<()> {
-    let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
+fn queue(db: &mut Db, issue: LeftIssue, event: Event, context: &ExamineContext) -> diesel::QueryResult<()> {
+    let LeftIssue { id, tenant, identifier, title, agent_name, reason } = issue;
     let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
     let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
     let page = Page { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
@@ -39,7 +45,7 @@ fn queue(db: &mut Db, block: HostBlock, context: &ExamineContext) -> diesel::Que
         reason: reason.into(),
         ..Details::default()
     };
-    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), context.sweep_id);
+    let (kind, sweep_id) = (Kind::Issue.name(), context.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
     outbox::queue(db, context.subscriptions, &notice)
 }

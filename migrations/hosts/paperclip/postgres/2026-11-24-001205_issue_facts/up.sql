@@ -102,10 +102,9 @@ select
     ) as obstacle,
     history.last_run_id,
     within_calendar(history.last_ended_at) as last_run_ended_at,
-    (select 'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
-                || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '')
-     from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
-     order by r.created_at desc, r.id limit 1) as last_run_end,
+    ended.words as last_run_end,
+    ended.error as last_run_error,
+    history.last_run_agent_id,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
          when history.leased_until > statement_timestamp()
               -- Its server may try again meanwhile, in vain.
@@ -114,15 +113,45 @@ select
          when finalization.since between statement_timestamp() - interval '1 hour' and statement_timestamp() then 'its run is being finalized' end as host_plan,
     case when history.leasing_run_id is not null
          then 'the environment of one of its runs was never released, and its host would cancel every wake'
+         when held.actions is not null then 'its host forbids to start it until a person says what became of its last run'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
+    case when i.status = 'todo' then (select u.reason from unstarted_issues u where u.issue_id = i.id) end as unstarted,
     -- By the server's clock the run ended that much earlier than by this one.
     behavior.run_end_grace_seconds + coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0)
         as run_end_grace_seconds,
-    case when history.leasing_run_id is null then behavior.resume_advice
-         else 'release the environment of run ' || history.leasing_run_id
-              || ' (update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id = '''
-              || history.leasing_run_id || '''), then write a comment; '
-              || 'or go on in a new issue. Until it is released, no comment, other assignee or status starts anything' end as resume_advice,
+    case when unreleased.runs is not null
+         then 'have those who run the server release the environment of run ' || left(unreleased.runs[1]::text, 8) || ' (sweep attention has the statement), and then '
+              || case when held.actions is null then 'write a comment' else 'see what is advised then' end
+              || '; or go on in a new issue. Until it is released, no comment, other assignee or status starts anything'
+         when held.actions is not null and held.agent_id is null
+         then 'go on in a new issue: the server names no run of which somebody could say what became of it. No comment, other assignee or status '
+              || 'starts anything'
+         when held.actions is not null and held.agent_id is distinct from i.assignee_agent_id
+         then 'assign it to the agent of that run again, and see what is advised then. '
+              || 'No comment, other assignee or status starts anything'
+         when held.actions is not null
+         then 'have sweep wake ' || left(coalesce(i.identifier, i.id::text), 100) || ' tell the server that the process of that run has ended '
+              || 'and that its last action was not performed. No comment, other assignee or status starts anything'
+         else behavior.resume_advice end as resume_advice,
+    -- What a person runs: the statement of an owner of these tables, and the server's own call for each recovery that forbids to go on.
+    (select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
+     from (
+         select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
+             'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
+             || array_to_string(unreleased.runs, ''', ''') || ''')') as text
+         where unreleased.runs is not null
+         union all
+         select 2, a.created_at, a.id, jsonb_build_object(
+             'path', '/api/issues/' || i.id || '/recovery-actions/resolve',
+             'body', jsonb_build_object(
+                 'actionId', a.id, 'outcome', 'restored', 'sourceIssueStatus', 'todo',
+                 'executionReconciliation', jsonb_build_object(
+                     'runId', a.run_key, 'providerStopped', true, 'actionOutcome', 'not_performed',
+                     'outcomeEvidence', 'A person looked at the last run, and has its agent go on with the issue.')))
+         from held_actions a
+         where a.company_id = i.company_id and a.issue_id = i.id and as_id(a.run_key) is not null
+           and held.agent_id = i.assignee_agent_id
+     ) command) as resume_commands,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode - unserved.since_episode as attempts,
@@ -142,6 +171,7 @@ join public.companies c on c.id = i.company_id
 -- tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
+           (array_agg(r.agent_id order by r.created_at desc, r.id))[1] as last_run_agent_id,
            max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            max(r.started_at) as last_started_at,
@@ -173,10 +203,29 @@ left join lateral (
     ) lease on not r.live
 ) history on true
 cross join host_behavior behavior
+-- What forbids to start it, and whose run that was; and the environments that have to be released before.
+left join lateral (
+    select array_agg(a.id) as actions, (array_agg(r.agent_id order by a.created_at desc))[1] as agent_id, array_agg(r.id) as runs
+    from held_actions a left join public.heartbeat_runs r on r.id = as_id(a.run_key) and r.company_id = a.company_id
+    where a.company_id = i.company_id and a.issue_id = i.id
+) held on true
+left join lateral (
+    select array_agg(distinct run.id) as runs
+    from (select history.leasing_run_id as id union select unnest(held.runs)) run
+    join public.environment_leases l on l.heartbeat_run_id = run.id and l.company_id = i.company_id
+    where run.id = history.leasing_run_id or l.released_at is null
+) unreleased on true
 left join lateral (select max(f.since) as since from (select open_finalization_since(i.company_id, i.id) as since) f) finalization on true
+left join lateral (
+    select r.error,
+           'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '') as words
+    from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
+    order by r.created_at desc, r.id limit 1
+) ended on true
 left join lateral (
     select min(w.created_at) as created_at, (array_agg(w.detail order by w.created_at))[1] as detail
     from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
+      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- it starts nothing: see unstarted_issues
 ) pending on true
 -- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
 left join lateral (
@@ -212,11 +261,12 @@ left join lateral (
 ) unserved on true;
 
 -- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
--- the board that says what is to be done, and nobody who has answered since.
-create view host_blocks as
+-- the board that says what is to be done, and nobody who has answered since. What it blocked and forbids to start, whoever has answered:
+-- only one answer helps. And what is to do, and nothing will start.
+create view left_issues as
 select i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
        left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
-       within_calendar(l.created_at) as since,
+       i.status, within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
 -- What was noted last of each issue, before anything is asked about it.
 from (
@@ -234,6 +284,7 @@ from (
 join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_id
 left join public.agents a on a.id = i.assignee_agent_id
 where i.status = 'blocked' and i.hidden_at is null
+  and not exists (select from held_actions h where h.company_id = i.company_id and h.issue_id = i.id)
   and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
   and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
                   where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
@@ -242,4 +293,19 @@ where i.status = 'blocked' and i.hidden_at is null
                   where m.company_id = i.company_id and m.issue_id = i.id and m.deleted_at is null
                     and m.created_at >= l.created_at - interval '10 seconds')
   and not exists (select from answers a
-                  where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > l.created_at);
+                  where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > l.created_at)
+union all
+select i.id, i.company_id::text, left(i.identifier, 1000), left(i.title, 1000), i.assignee_agent_id, left(a.name, 1000),
+       i.status, within_calendar(h.since), 'blocked by its host, which forbids to start it until a person says what became of its last run'
+from (select h.company_id, h.issue_id, max(h.created_at) as since from held_actions h group by h.company_id, h.issue_id) h
+join public.issues i on i.id = h.issue_id and i.company_id = h.company_id
+left join public.agents a on a.id = i.assignee_agent_id
+where i.status = 'blocked' and i.assignee_agent_id is not null and i.assignee_user_id is null and i.hidden_at is null
+  and (select w.reason from issue_waits w where w.issue_id = i.id) is null
+  and not exists (select from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.settled_at is null and r.blocked_subject)
+union all
+select i.id, i.company_id::text, left(i.identifier, 1000), left(i.title, 1000), i.assignee_agent_id, left(a.name, 1000),
+       i.status, u.since, u.reason
+from unstarted_issues u
+join public.issues i on i.id = u.issue_id
+left join public.agents a on a.id = i.assignee_agent_id;

@@ -1,4 +1,4 @@
-drop view host_blocks;
+drop view left_issues;
 drop view issue_facts;
 drop view too_large;
 drop view issue_candidates;
