@@ -3,6 +3,7 @@
 mod advice;
 mod api;
 mod cancels;
+mod clock;
 mod crashes;
 mod doubles;
 mod gates;

