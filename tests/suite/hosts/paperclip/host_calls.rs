@@ -210,3 +210,18 @@ fn what_failed_for_one_cause_stands_together_with_its_number() {
     assert!(places.is_sorted(), "{out}");
     assert_eq!(out.matches(" × ").count(), 1, "{out}");
 }
+
+/// In progress nobody would be told of it: a wake would be in vain, and a wait would have no end.
+#[test]
+fn what_the_server_forbids_to_start_and_somebody_set_in_progress_again_is_escalated_with_that_advice() {
+    let mut world = World::new(On::Paperclip);
+    let (issue, _) = held(&mut world, 1);
+    world.set("issues", &issue, "status = 'in_progress'");
+    let swept = world.sweep();
+    assert_eq!(swept.outcome(&issue), "escalated", "{}", swept.subject(&issue));
+    let notice = world.text("body", &format!("issue_comments where issue_id = '{issue}'")).expect("a comment");
+    assert!(notice.contains("its host forbids to start it") && notice.contains("have sweep wake T-"), "{notice}");
+    let item = item(&world, &issue);
+    assert_eq!(item["what"], "escalated");
+    assert!(item["commands"][1].as_str().is_some_and(|command| command.starts_with("sweep wake ")), "{item}");
+}

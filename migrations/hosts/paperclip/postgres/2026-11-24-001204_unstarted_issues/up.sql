@@ -1,44 +1,39 @@
--- Issues that are to do, have an agent, and that nothing will start: the server takes up a `todo` by a wake alone, and lists none without.
+-- Issues that are to do, have an agent, and that nothing will start: the server takes up a `todo` by a wake alone, and lists none whose wake it
+-- did not serve.
 
--- An agent with a timer looks for such work itself, and one that rests is to have none.
+-- What a person stopped is that person's. An agent with a timer looks for such work itself, and one that rests is to have none.
 create view unstarted_issues as
-select i.id as issue_id, within_calendar(greatest(latest.created_at, touched.at)) as since,
+select i.id as issue_id, within_calendar(latest.created_at) as since,
        case latest.unserved
-            when 'skipped' then 'its wake was skipped: ' || latest.why
-            when 'cancelled' then 'its run was cancelled before it began: ' || latest.why
-            when 'deferred' then 'its wake is deferred, and no run of it is live: ' || latest.why
-            else 'no wake was queued since somebody changed it' end as reason
+            when 'skipped' then 'its wake was skipped: '
+            when 'cancelled' then 'its run was cancelled before it began: '
+            else 'its wake is deferred, and no run of it is live: ' end || latest.why as reason
 from public.companies c
 join public.issues i on i.company_id = c.id
 join public.agents a on a.id = i.assignee_agent_id and a.company_id = i.company_id
--- The wake that was asked for last, and whether it came to nothing. What a person stopped is that person's.
-left join lateral (
+-- The wake that was asked for last, and whether it came to nothing.
+cross join lateral (
     select w.created_at,
-           case when w.status = 'skipped' then 'skipped'
-                when w.status = 'deferred_issue_execution' then 'deferred'
-                when w.status = 'cancelled' and r.started_at is null and r.cancelled_by is null then 'cancelled' end as unserved,
+           case w.status
+                when 'skipped' then 'skipped'
+                when 'deferred_issue_execution' then 'deferred'
+                when 'cancelled' then (select w.status from runs r where r.id = w.run_id and r.company_id = w.company_id
+                                       and r.started_at is null and r.cancelled_by is null) end as unserved,
            left(coalesce(nullif(w.payload #>> '{executionWait,message}', ''), nullif(w.error, ''), w.reason, 'the server says nothing'), 500) as why
     from public.agent_wakeup_requests w
-    left join runs r on r.id = w.run_id and r.company_id = w.company_id
     where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
     order by w.created_at desc, w.id limit 1
-) latest on true
--- When a person or sweep last did something about it.
-cross join lateral (
-    select greatest((select max(p.created_at) from answers p where p.company_id = i.company_id and p.issue_key = i.id::text),
-                    (select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id)) as at
-) touched
+) latest
 where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
   and a.status in ('active', 'idle', 'running', 'error')
   and not is_too_large(a.runtime_config) and (a.runtime_config #> '{heartbeat,enabled}' = 'true') is not true
-  -- The server queues what follows a change within a moment.
-  and (latest.unserved is not null
-       or touched.at > coalesce(latest.created_at, '-infinity') + interval '10 seconds'
-          and not exists (select from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.created_at > touched.at))
-  and greatest(latest.created_at, touched.at)
-      < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
-  and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
-  and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text and w.status <> 'deferred_issue_execution')
-  and (select e.reason from issue_exclusions e where e.issue_id = i.id) is null
-  and (select w.reason from issue_waits w where w.issue_id = i.id) is null
-  and (select g.reason from issue_gates g where g.issue_id = i.id) is null;
+  -- The server itself starts within some of its ticks what was skipped for a while.
+  and latest.created_at < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
+  -- Asked of those few alone.
+  and case when latest.unserved is not null then
+      not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+      and not exists (select from pending_wakes w
+                      where w.company_id = i.company_id and w.issue_key = i.id::text and w.status <> 'deferred_issue_execution')
+      and (select e.reason from issue_exclusions e where e.issue_id = i.id) is null
+      and (select w.reason from issue_waits w where w.issue_id = i.id) is null
+      and (select g.reason from issue_gates g where g.issue_id = i.id) is null end;

@@ -134,7 +134,8 @@ select
               || 'and that its last action was not performed. No comment, other assignee or status starts anything'
          else behavior.resume_advice end as resume_advice,
     -- What a person runs: the statement of an owner of these tables, and the server's own call for each recovery that forbids to go on.
-    (select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
+    case when unreleased.runs is not null or held.actions is not null then (
+     select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
      from (
          select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
              'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
@@ -151,7 +152,7 @@ select
          from held_actions a
          where a.company_id = i.company_id and a.issue_id = i.id and as_id(a.run_key) is not null
            and held.agent_id = i.assignee_agent_id
-     ) command) as resume_commands,
+     ) command) end as resume_commands,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode - unserved.since_episode as attempts,
