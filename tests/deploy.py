@@ -1,7 +1,7 @@
 """What no tool knows of deploy/, for tests/deploy.
 
     deploy.py kubernetes RENDERED…      times that bound one another, and what no pod may lack
-    deploy.py runbooks RULES PAGE       every alert's link leads to a heading
+    deploy.py runbooks RULES PAGE       every alert's link is whole, and leads to a heading
     deploy.py expressions DASHBOARD     its queries as rules, for promtool to parse
 """
 
@@ -69,11 +69,14 @@ def runbooks(rules, page):
     anchors = {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
     with open(rules) as text:
         alerts = [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+    # A receiver of alerts knows no folder to which a link could be relative.
+    links = {alert["annotations"]["runbook_url"].split("#")[0] for alert in alerts}
+    need(len(links) == 1 and re.fullmatch(r"https://[^/]+/.*docs/operating\.md", *links), f"runbooks are at {links}")
     for alert in alerts:
         name, said = alert["alert"], alert["annotations"]
         need(set(said) == {"summary", "description", "runbook_url"}, f"{name} has {', '.join(said)}")
-        where, anchor = said["runbook_url"].split("#")
-        need(where == "docs/operating.md" and anchor in anchors, f"{name}: {page} has no heading for #{anchor}")
+        anchor = said["runbook_url"].split("#")[1]
+        need(anchor in anchors, f"{name}: {page} has no heading for #{anchor}")
 
 
 def expressions(dashboard):
