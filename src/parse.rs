@@ -1,6 +1,7 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
 mod choice;
+mod list;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -13,11 +14,11 @@ use crate::rules::After;
 use crate::store::attention::{Cursor, PageRequest};
 use crate::store::candidates::Shard;
 pub use crate::store::exemptions::Until;
-use crate::store::outbox::Event;
 pub use choice::{
-    CHECK, Choice, DURABLE, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES,
-    STATEMENT_CACHE, SWITCH,
+    CHECK, Choice, DURABLE, ESCALATION, EVENTS, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat,
+    NUDGES, STATEMENT_CACHE, SWITCH,
 };
+pub use list::{Entry, List, listed};
 
 type Parsed<T> = Result<T, String>;
 
@@ -252,19 +253,6 @@ pub fn command_line(text: &str) -> Parsed<CommandLine> {
 /// A text that says something, without the spaces around it.
 pub fn non_empty(value: &str) -> Parsed<String> {
     if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
-}
-
-/// Of which events people are notified.
-pub fn events(names: &str) -> Parsed<Vec<Event>> {
-    let event = |name: &str| {
-        Event::parse(name.trim()).ok_or_else(|| {
-            format!(
-                "expected some of {}, with commas between them",
-                Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>().join(", ")
-            )
-        })
-    };
-    names.split(',').map(event).collect()
 }
 
 /// A time without a zone is UTC, and a date is its first moment.

@@ -11,6 +11,7 @@ use crate::store::Durable;
 use crate::store::exemptions::Exempts;
 use crate::store::hosts;
 use crate::store::open::StatementCache;
+use crate::store::outbox::Event;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
 use crate::verify::Promise;
@@ -31,6 +32,8 @@ pub enum LogFormat {
 pub const KIND: Choice<Kind> = Choice::all();
 /// What can be exempt.
 pub const EXEMPTS: Choice<Exempts> = Choice::all();
+/// Of what people can be notified.
+pub const EVENTS: Choice<Event> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
 pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);
 /// What a host is verified by.
@@ -110,6 +113,7 @@ mod tests {
         }
         check(KIND);
         check(KINDS);
+        check(EVENTS);
         check(KIND_MODE);
         check(FORMAT);
         check(LOG_FORMAT);

@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use clap::builder::PathBufValueParser;
 
 use crate::conclusion::{Failure, config};
-use crate::parse::{self, Choice, LogFormat};
+use crate::parse::{self, Choice, Entry, List, LogFormat};
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
 use crate::schedule::CronPattern;
@@ -221,8 +221,8 @@ impl<T: Copy> Parser<T> for Choice<T> {
 }
 
 /// Several, with commas between them.
-impl<T: Copy> Parser<Vec<T>> for Choice<T> {
-    fn read(&self, text: &str) -> Result<Vec<T>, String> {
+impl<T: Copy> Parser<Vec<Entry<T>>> for List<T> {
+    fn read(&self, text: &str) -> Result<Vec<Entry<T>>, String> {
         text.split(',').map(|name| self.parse(name)).collect()
     }
 }

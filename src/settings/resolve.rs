@@ -18,7 +18,7 @@ use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::{Notify, Secret, Target};
-use crate::parse::LogFormat;
+use crate::parse::{Entry, LogFormat, listed};
 use crate::report::Format;
 use crate::rules::{Kind, Policy};
 use crate::screen::event::VARIABLE;
@@ -68,6 +68,7 @@ impl Settings {
             )
             .into());
         }
+        let only_option = if scope.selection.only.is_some() { "--only" } else { "SWEEP_ONLY" };
         let selection = scope.selection.or(&variables)?;
         options.tenant = selection.tenant;
         options.shard = selection.shard.filter(Shard::is_part);
@@ -80,9 +81,9 @@ impl Settings {
         options.selection = match (flags.apply, subjects.is_empty(), selection.only) {
             (Some(path), ..) => Selection::Plan(Box::new(read_plan(&path)?)),
             (None, false, _) => Selection::Subjects(subjects),
-            (None, true, Some(mut kinds)) => {
+            (None, true, Some(only)) => {
+                let mut kinds = some_of(only_option, &only, Kind::ALL)?;
                 kinds.sort();
-                kinds.dedup();
                 Selection::Kinds(kinds)
             }
             (None, true, None) => options.selection,
@@ -157,6 +158,12 @@ impl DaemonOptions {
     }
 }
 
+/// The values of a list that was set, of which one at least must be left.
+fn some_of<T: Copy + PartialEq>(name: &str, entries: &[Entry<T>], default: &[T]) -> Result<Vec<T>> {
+    listed(entries, default)
+        .ok_or_else(|| config(format!("{name}: nothing is left of it, expected one at least")).into())
+}
+
 /// Once: a daemon reads its settings again and again.
 fn warn_of_silence(pooler: &str) {
     static SAID: Once = Once::new();
@@ -212,7 +219,7 @@ impl Environment {
     pub fn notify(&self) -> Result<Notify> {
         let variables = self.variables()?;
         let private = variables.notify_private()?.unwrap_or_default();
-        let events = variables.notify_on()?;
+        let events = variables.notify_on()?.unwrap_or_default();
         let target = |name: &str| -> Result<Option<Target>> {
             let Some(url) = self.secret(name)? else { return Ok(None) };
             let target = Target::parse(url.expose_secret(), private);
@@ -230,7 +237,7 @@ impl Environment {
             slack: target("SWEEP_SLACK_URL")?,
             webhook,
             ping: target("SWEEP_PING_URL")?,
-            events: events.unwrap_or_else(|| Notify::USUAL_EVENTS.to_vec()),
+            events: some_of("SWEEP_NOTIFY_ON", &events, &Notify::USUAL_EVENTS)?,
         })
     }
 

@@ -17,8 +17,8 @@ use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
 use crate::parse::{
-    self, Addresses, DURABLE, ESCALATION, FORMAT, HostNames, Http, KIND_MODE, KINDS, LOG_FORMAT, LogFormat,
-    STATEMENT_CACHE, SWITCH,
+    self, Addresses, DURABLE, ESCALATION, EVENTS, Entry, FORMAT, HostNames, Http, KIND_MODE, KINDS, LOG_FORMAT, List,
+    LogFormat, STATEMENT_CACHE, SWITCH,
 };
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind, Policy};
@@ -45,9 +45,9 @@ pub const LOG: &str = "info";
 settings! {
     options {
         SelectionFlags, heading WHAT_TO_SWEEP {
-            /// Only these kinds: sessions, issues, steps
+            /// Only these kinds: sessions, issues, steps; -steps: all but these
             #[arg(value_delimiter = ',')]
-            only: Vec<Kind>, "KINDS", KINDS, or Kind::ALL;
+            only: Vec<Entry<Kind>>, "KINDS", List(KINDS), or Kind::ALL;
             /// Only what belongs to this tenant (Paperclip: the company's id)
             #[arg(allow_hyphen_values = false)]
             tenant: String, "TENANT", parse::non_empty;
@@ -250,8 +250,9 @@ settings! {
         "Notifications" {
             /// Of which events people are notified
             ///
-            /// There are also recovered and host_blocked.
-            notify_on: Vec<Event>, parse::events, or Notify::USUAL_EVENTS;
+            /// There are also recovered and host_blocked. `+recovered` adds one to the default, `-abandoned` takes one
+            /// away.
+            notify_on: Vec<Entry<Event>>, List(EVENTS), or Notify::USUAL_EVENTS;
             /// Whether destinations may have addresses in private networks: on, off
             notify_private: bool, SWITCH, or bool::default();
         }

@@ -57,8 +57,6 @@ pub enum Event {
 }
 
 impl Event {
-    pub const ALL: &[Event] = <Event as strum::VariantArray>::VARIANTS;
-
     pub fn name(self) -> &'static str {
         self.into()
     }

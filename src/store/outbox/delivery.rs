@@ -40,7 +40,7 @@ pub struct Message {
     /// When it was claimed, by the database's clock.
     pub at: DateTime<Utc>,
     pub attempt: i32,
-    /// How many of each event, in the order of `Event::ALL`.
+    /// How many of each event, in the order of the enum.
     pub counts: Vec<(Event, i64)>,
     /// The oldest.
     pub named: Vec<Notification>,

@@ -164,6 +164,14 @@ fn a_kind_that_is_named_twice_is_swept_and_counted_once() {
     assert_eq!(ran.json()["kinds"]["issues"]["continued"], 1);
 }
 
+#[test]
+fn a_kind_behind_a_minus_is_left_out_and_the_others_are_swept() {
+    let world = World::new(On::Sqlite);
+    let report = sweep_at(&world.url, ["--only", "-issues", "--output", "json"]).run().done().json();
+    let swept: Vec<&String> = report["kinds"].as_object().expect("kinds").keys().collect();
+    assert_eq!(swept, ["sessions", "steps"]);
+}
+
 mod closed_pipes {
     use super::*;
 
