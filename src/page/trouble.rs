@@ -30,6 +30,8 @@ impl TroublePage {
             Conclusion::Usage => (StatusCode::NOT_FOUND, "There is no such page"),
             Conclusion::SomeFailed => (StatusCode::OK, "It cannot be read"),
             Conclusion::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too many ask at once"),
+            // Of a right that is missing, a migration or a file.
+            Conclusion::Config => (StatusCode::SERVICE_UNAVAILABLE, "The database cannot be read"),
             _ => (StatusCode::SERVICE_UNAVAILABLE, "The database is away"),
         };
         let page = TroublePage::plain(heading, &trouble.why, here);
@@ -51,9 +53,9 @@ impl TroublePage {
     }
 }
 
-/// Since when a database is away, as far as this process knows.
+/// Since when a database could not be read, as far as this process knows.
 pub fn since(known: Known) -> String {
     let Some(away_for) = known.away_for() else { return String::new() };
     let seconds = TimeDelta::from_std(away_for).unwrap_or_default().num_seconds();
-    format!("It has been away for {}.", age(Some(seconds)))
+    format!("It has been unreadable for {}.", age(Some(seconds)))
 }

@@ -125,7 +125,12 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 /// SQLite says so when its guard refuses to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
-const ADVICE: [Advice; 7] = [
+const ADVICE: [Advice; 8] = [
+    Advice {
+        when: "permission denied to create database",
+        what: "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
+        lasts: true,
+    },
     Advice {
         when: "has no equivalent in encoding",
         what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",

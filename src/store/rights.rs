@@ -32,7 +32,7 @@ const TO_SHOW: &[Right] = &[
     ("host_behavior", "SELECT"),
     ("left_issues", "SELECT"),
     ("escalated_issues", "SELECT"),
-    ("agents", "SELECT"),
+    ("agents", "SELECT (name)"),
     ("agent_names", "SELECT"),
     ("plans", "SELECT"),
     ("step_work_state", "SELECT"),
@@ -98,7 +98,7 @@ const TO_ASK: &[Right] = &[
 /// An operator's rights; the sweeper needs none of them.
 const TO_EXEMPT: &[Right] = &[
     ("issues", "SELECT"),
-    ("agents", "SELECT"),
+    ("agents", "SELECT (name)"),
     ("exemptions", "INSERT"),
     ("exemptions", "UPDATE"),
     ("exemptions", "DELETE"),
@@ -108,6 +108,15 @@ const TO_EXEMPT: &[Right] = &[
 ];
 
 const TO_RELEASE: &[Right] = &[("issues", "SELECT"), ("failures", "UPDATE")];
+
+/// Besides what a sweep needs.
+const TO_WATCH: &[Right] = &[
+    ("sessions", "SELECT (*)"),
+    ("sessions", "INSERT"),
+    ("sessions", "UPDATE (*)"),
+    ("session_commands", "SELECT (*)"),
+    ("session_commands", "UPDATE (*)"),
+];
 
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,25 +136,25 @@ pub enum Purpose {
     Release,
     /// To have something done with one subject.
     Ask(Request),
+    /// To keep a session, beside sweeping.
+    Watch,
 }
 
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
-            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) => Access::Write,
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) | Purpose::Watch => Access::Write,
         }
     }
 
     fn rights(self) -> Vec<(String, String)> {
-        if self == Purpose::Measure {
-            return named(TO_MEASURE);
-        }
         let further = match self {
+            Purpose::Measure => return named(TO_MEASURE),
+            Purpose::Watch => return named(TO_WATCH),
             Purpose::Look => &[],
             Purpose::Explain => TO_EXPLAIN,
             Purpose::Show => TO_SHOW,
-            Purpose::Measure => TO_MEASURE,
             Purpose::Sweep => TO_ACT,
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,
@@ -167,7 +176,7 @@ impl Purpose {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Exempt | Purpose::Release => {
                 vec!["called by views"]
             }
-            Purpose::Measure => Vec::new(),
+            Purpose::Measure | Purpose::Watch => Vec::new(),
             Purpose::Sweep | Purpose::Ask(_) => vec!["called by views", "called by sweeps"],
         }
     }
@@ -195,17 +204,19 @@ fn of_request(request: Request) -> impl Fn(&Right) -> bool {
     move |(relation, privilege)| *privilege != "INSERT" || *relation != "comments" && request.remedy().is_some()
 }
 
-/// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`; views and triggers check
-/// the rest. What the host does not have needs no rights. Who calls a function stands in its comment.
+/// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`, or all are as in `UPDATE
+/// (*)`; views and triggers check the rest. What the host does not have needs no rights. Who calls a function stands in
+/// its comment.
 const MISSING: &str = "SELECT missing FROM ( \
-        SELECT place, privilege || ' on sweep.' || relation \
+        SELECT place, replace(privilege, ' (*)', '') || ' on sweep.' || relation \
         FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place), \
             substring(privilege FROM '\\((.*)\\)') column_of \
         WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
             WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
             WHEN split_part(privilege, ' ', 1) || ' (' || column_of || ')' THEN coalesce((SELECT \
-                has_column_privilege(attrelid, attnum, split_part(privilege, ' ', 1)) FROM pg_attribute WHERE \
-                attrelid = to_regclass('sweep.' || relation) AND attname = column_of AND NOT attisdropped), true) \
+                bool_and(has_column_privilege(attrelid, attnum, split_part(privilege, ' ', 1))) FROM pg_attribute \
+                WHERE attrelid = to_regclass('sweep.' || relation) AND column_of IN (attname, '*') AND 0 < attnum \
+                AND NOT attisdropped), true) \
             ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
         UNION ALL \
         SELECT NULL, 'EXECUTE on function sweep.' || proname FROM pg_proc \
@@ -233,6 +244,14 @@ pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
     refuse_without(db, &[named(TO_KNOW_THE_VERSION), purpose.rights()].concat(), &purpose.functions())
 }
 
+/// Refuses as `check` does, once a database is open.
+pub fn check_also(db: &mut Db, purpose: Purpose) -> Result<()> {
+    match db {
+        Db::Postgres(db) => check(db, purpose),
+        Db::Sqlite(_) => Ok(()),
+    }
+}
+
 /// Refuses a role that may not even see how far the schema is migrated.
 pub(super) fn check_version(db: &mut PgConnection) -> Result<()> {
     refuse_without(db, &named(TO_KNOW_THE_VERSION), &[])
@@ -245,7 +264,23 @@ pub fn denial(db: Option<&mut DbConnection>, words: &str) -> String {
     format!("{role} lacks rights: {words}. {WHERE}")
 }
 
-const ROLE: &str = "current_user::text";
+/// Names the rights that a role lacks; those on few relations as the owner can give them.
+fn lacks(role: &str, missing: &[String]) -> String {
+    const FEW: usize = 3;
+    let mut relations: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (privilege, relation) in missing.iter().filter_map(|right| right.split_once(" on ")) {
+        match relations.iter_mut().find(|(known, _)| *known == relation) {
+            Some((_, privileges)) => privileges.push(privilege),
+            None => relations.push((relation, vec![privilege])),
+        }
+    }
+    let grant = |(on, privileges): &(&str, Vec<&str>)| format!("GRANT {} ON {on} TO {role}", privileges.join(", "));
+    let grants: Vec<String> = relations.iter().map(grant).collect();
+    let given = if grants.len() <= FEW { format!("As the owner: {}. ", grants.join("; ")) } else { String::new() };
+    format!("the role {role} lacks rights: {}. {given}{WHERE}", missing.join(", "))
+}
+
+const ROLE: &str = "quote_ident(current_user)";
 
 fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions: &[&str]) -> Result<()> {
     // Without USAGE the relations cannot be asked about.
@@ -257,9 +292,6 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions:
     let lacking = diesel::sql_query(lacking).bind::<Array<Text>, _>(relations).bind::<Array<Text>, _>(privileges);
     let lacking = lacking.bind::<Array<Text>, _>(functions);
     let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
-    let list = if no_usage { "USAGE on schema sweep".to_owned() } else { missing.join(", ") };
-    match list.is_empty() {
-        true => Ok(()),
-        false => Err(config(format!("the role {role} lacks rights: {list}. {WHERE}")).into()),
-    }
+    let missing = if no_usage { vec!["USAGE on schema sweep".to_owned()] } else { missing };
+    if missing.is_empty() { Ok(()) } else { Err(config(lacks(&role, &missing)).into()) }
 }

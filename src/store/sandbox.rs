@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::hosts::Host;
 use super::migrate::refuse_lending;
 use super::open::{Url, conninfo, read_only, to_copy};
-use super::{Access, Db, catalog};
+use super::{Access, Db, catalog, errors};
 use crate::conclusion::{Failure, busy, config};
 pub use outsider::Outsider;
 
@@ -222,7 +222,10 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
         words if words.contains("being accessed by other users") => {
             busy(format!("the database {template} cannot be copied while others are connected to it: {words}"))
         }
-        words => config(format!("cannot make a copy of the database {template} beside it: {words}")),
+        words => {
+            let what = errors::advice(&words).map(|(what, _)| format!(": {what}")).unwrap_or_default();
+            config(format!("cannot make a copy of the database {template} beside it: {words}{what}"))
+        }
     }
 }
 

@@ -16,4 +16,5 @@ mod man_pages;
 mod mcp;
 mod quarantine;
 mod reads;
+mod roles;
 mod status;

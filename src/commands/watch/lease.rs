@@ -10,6 +10,7 @@ use crate::commands::open_database::OpenDatabase;
 use crate::conclusion::usage;
 use crate::rules::{Id, Kind, Policy};
 use crate::store::errors::Refused;
+use crate::store::rights::{self, Purpose};
 use crate::store::supervision::{self, Beginning, Lease, Watcher};
 use crate::store::{Abort, Db, Label, find};
 use crate::supervisor::keeper::LEFT_AFTER;
@@ -39,6 +40,7 @@ impl Wanted {
         if !opened.change(|db, _| Ok(supervision::is_provided(db)?))? {
             return Err(usage("sessions that take commands: not provided by this database").into());
         }
+        opened.store.db.look(|db| rights::check_also(db, Purpose::Watch))?;
         for _ in 0..RIVALS_MAX {
             let leased = opened.transact(|db, _| {
                 let lease = match &self.flags.session {

@@ -52,7 +52,9 @@ fn a_database_that_goes_away_is_said_to_be_away_and_what_was_read_before_is_not_
     assert_eq!(attributes(&away.body, "data-state"), ["away"]);
     assert_eq!((away.headers["cache-control"].as_str(), away.headers["refresh"].as_str()), ("no-store", "30"));
     assert!(!away.body.contains("Mend the fence") && !away.headers.contains_key("etag"), "{}", away.body);
-    assert!(fields(&away.body, "since")[0].starts_with("It has been away for less than a minute. It was last read"));
+    assert!(
+        fields(&away.body, "since")[0].starts_with("It has been unreadable for less than a minute. It was last read")
+    );
     assert!(fields(&away.body, "why")[0].contains(&path), "{}", away.body);
 
     std::fs::rename(format!("{path}.away"), &path).expect("a file");
