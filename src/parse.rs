@@ -242,7 +242,7 @@ fn short(value: &str, characters: usize) -> Parsed<String> {
 pub struct CommandLine(pub Vec<OsString>);
 
 pub fn command_line(text: &str) -> Parsed<CommandLine> {
-    let words = shell_words::split(text).map_err(|error| error.to_string())?;
+    let words = shell_words::split(text).map_err(|_| "expected a command whose quotes are all closed")?;
     if words.is_empty() {
         Err("expected a command".to_owned())
     } else {

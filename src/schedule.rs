@@ -56,6 +56,17 @@ const NAMED: [(&str, &str); 7] = [
     ("@annually", "0 0 0 1 1 *"),
 ];
 
+/// The fields of a pattern that has seconds.
+const FIELDS: [&str; 6] = ["second", "minute", "hour", "day of the month", "month", "day of the week"];
+
+/// The first field that is wrong by itself, and what it should be.
+fn wrong_field<'a>(parser: &CronParser, fields: &'a str) -> Option<(&'a str, &'static str)> {
+    fields.split(' ').zip(FIELDS).find(|(field, name)| {
+        let alone = FIELDS.map(|other| if other == *name { *field } else { "*" });
+        parser.parse(&alone.join(" ")).is_err()
+    })
+}
+
 impl CronPattern {
     /// Parses five fields, six with seconds, or a name. A day of the month and a day of the week must both match.
     pub fn parse(text: &str) -> Result<CronPattern, String> {
@@ -68,7 +79,10 @@ impl CronPattern {
             (None, _) => return Err(EXPECTED.to_owned()),
         };
         let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).dom_and_dow(true).build();
-        let cron = parser.parse(&fields).map_err(|error| format!("{EXPECTED} ({error})"))?;
+        let cron = parser.parse(&fields).map_err(|_| match wrong_field(&parser, &fields) {
+            Some((field, name)) => format!("“{field}” is no {name}: {EXPECTED}"),
+            None => EXPECTED.to_owned(),
+        })?;
         let is_fixed = fields.split(' ').take(3).all(|field| !field.contains(['*', '?', '/', '-']));
         let pattern = CronPattern { text, cron, is_fixed };
         match pattern.next(DateTime::UNIX_EPOCH.naive_utc(), Strictly::After) {

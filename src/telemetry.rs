@@ -69,8 +69,7 @@ pub fn check(environment: &Environment) -> Result<()> {
 const QUIETED: [(&str, LevelFilter); 2] = [("tokio_cron_scheduler", LevelFilter::WARN), ("rmcp", LevelFilter::ERROR)];
 
 fn parse(filter: &str) -> Result<EnvFilter> {
-    let refuse =
-        |error| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"));
+    let refuse = |_| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug"));
     let directives = EnvFilter::try_new(filter).map_err(refuse)?;
     let is_talkative = |level: &LevelFilter| directives.max_level_hint().is_none_or(|hint| *level < hint);
     let quieted = QUIETED.iter().filter(|(name, level)| is_talkative(level) && !filter.contains(name));

@@ -6,6 +6,8 @@
 //! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian
 //! and many emoji illegible, and a credential that such a character splits in two is known as one again.
 
+pub mod misread;
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 

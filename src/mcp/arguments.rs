@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::conclusion::{Failure, usage};
 use crate::rules::Kind;
-use crate::text::{cut, redact};
+use crate::text::{cut, misread, redact};
 
 /// Characters of a value in an error.
 const SHOWN_MAX: usize = 100;
@@ -56,7 +56,8 @@ pub fn read<T: JsonSchema + DeserializeOwned + 'static>(given: JsonObject) -> Re
             return Err(usage(format!("{name}: it is missing, expected {}", expected(&properties[name]))));
         }
     }
-    serde_json::from_value(Value::Object(given)).map_err(|error| usage(format!("the arguments: {error}")))
+    serde_json::from_value(Value::Object(given))
+        .map_err(|error| usage(format!("the arguments: {}", misread::json(&error))))
 }
 
 fn shown(value: &Value) -> String {

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use super::heading::{Heading, Mode, SCHEMA};
 use super::outcome::{Examined, Outcome};
 use crate::rules::{Finding, Id, Kind};
+use crate::text::misread;
 
 /// What a dry run would have done, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +77,9 @@ impl Plan {
 
     /// Errors say what is wrong with the document.
     pub fn read(mut from: impl Read) -> Result<Plan, String> {
-        let mut text = String::new();
-        from.read_to_string(&mut text).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| "expected a text in valid UTF-8".to_owned())?;
         // Asked first: another format may have other fields.
         match serde_json::from_str(&text) {
             Ok(Format { schema, .. }) if schema != SCHEMA => {
@@ -88,8 +90,9 @@ impl Plan {
             }
             Ok(Format { databases: None, .. }) | Err(_) => {}
         }
-        let document: Document = serde_json::from_str(&text)
-            .map_err(|error| format!("expected the output of `sweep --dry-run --output json` ({error})"))?;
+        let document: Document = serde_json::from_str(&text).map_err(|error| {
+            format!("expected the output of `sweep --dry-run --output json` ({})", misread::json(&error))
+        })?;
         match document.heading.mode {
             Mode::DryRun => {}
             Mode::Sweep | Mode::Apply => {

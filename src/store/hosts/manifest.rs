@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::rules::Kind;
 use crate::store::ids::IdType;
 use crate::store::links::Templates;
+use crate::text::misread;
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,13 +53,7 @@ const TITLE_MAX: usize = 100;
 
 impl Manifest {
     pub fn parse(text: &str) -> Result<Manifest, String> {
-        let manifest: Manifest = toml::from_str(text).map_err(|error| {
-            // What is missing stands nowhere: its place is the whole.
-            let span = error.span().filter(|span| 0 < span.start || !error.message().starts_with("missing"));
-            let before = span.and_then(|span| text.get(..span.start));
-            let line = before.map(|before| format!("line {}: ", 1 + before.matches('\n').count()));
-            format!("{}{}", line.unwrap_or_default(), error.message().replace('\n', " "))
-        })?;
+        let manifest: Manifest = toml::from_str(text).map_err(|error| misread::toml(&error, text))?;
         match manifest.refusal() {
             Some(why) => Err(why),
             None => Ok(manifest),
@@ -115,12 +110,24 @@ mod tests {
     }
 
     #[rstest]
-    #[case::a_word_that_nobody_knows("id = 'text'", "id = 'text'\ncolour = 'red'", "line 4: unknown field `colour`")]
-    #[case::no_id("id = 'text'", "", "missing field `id`")]
-    #[case::a_type_that_is_none("'text'", "'varchar'", "line 3: unknown variant `varchar`, expected one of `uuid`")]
-    #[case::a_kind_that_is_none("['issue']", "['task']", "line 4: unknown variant `task`, expected one of `session`")]
+    #[case::a_word_that_nobody_knows(
+        "id = 'text'",
+        "id = 'text'\ncolour = 'red'",
+        "line 4: colour = 'red': colour is not known, expected one of name"
+    )]
+    #[case::no_id("id = 'text'", "", "id is missing")]
+    #[case::a_type_that_is_none(
+        "'text'",
+        "'varchar'",
+        "line 3: id = 'varchar': “varchar” is not known, expected one of uuid"
+    )]
+    #[case::a_kind_that_is_none(
+        "['issue']",
+        "['task']",
+        "line 4: kinds = ['task']: “task” is not known, expected one of session"
+    )]
     #[case::no_kind("['issue']", "[]", "kinds = []: expected at least one of")]
-    #[case::no_toml("name =", "name", "line 1: ")]
+    #[case::no_toml("name =", "name", "line 1: name 'jobs': expected TOML")]
     #[case::a_name_with_capitals("'jobs'", "'Jobs'", "name = \"Jobs\": expected at most 40 small letters")]
     #[case::a_name_that_leads_elsewhere("'jobs'", "'../jobs'", "name = \"../jobs\": expected")]
     #[case::no_title("'Jobs'", "''", "title = \"\": expected one line")]
@@ -129,7 +136,8 @@ mod tests {
     #[case::a_link_to_nobody_knows_what(
         "[recognition]",
         "[links]\nissue = '{base}/{name}'\n[recognition]",
-        "line 6: \"{base}/{name}\": {name}: expected one of {base}, {id}, {identifier}, {prefix}, {tenant}, {agent}"
+        "line 6: issue = '{base}/{name}': \"{base}/{name}\": {name}: expected one of {base}, {id}, {identifier}, \
+         {prefix}, {tenant}, {agent}"
     )]
     #[case::a_table_with_a_quote("job = []", "job = []\n\"a'b\" = []", "tables: \"a'b\": expected a name without")]
     fn what_is_wrong_is_said_with_where_it_stands(#[case] from: &str, #[case] to: &str, #[case] expected: &str) {

@@ -15,6 +15,7 @@ use super::{Host, named};
 use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::catalog::{self, VERSIONS};
+use crate::text::misread;
 
 /// The table.
 pub const RECORD: &str = "host";
@@ -56,8 +57,10 @@ fn host_of((name, files): (String, Option<String>)) -> Result<Arc<Host>> {
             config(format!("this database's host is {name:?}, which sweep {version} does not know: upgrade sweep"))
         })?,
         Some(files) => {
-            let files: BTreeMap<String, String> = serde_json::from_str(&files).context(READING)?;
-            Arc::new(Host::of(files).map_err(|why| config(format!("the table host has a broken host: {why}")))?)
+            let broken = |why: String| config(format!("the table host has a broken host: {why}"));
+            let files: BTreeMap<String, String> =
+                serde_json::from_str(&files).map_err(|error| broken(format!("files: {}", misread::json(&error))))?;
+            Arc::new(Host::of(files).map_err(broken)?)
         }
     })
 }

@@ -38,7 +38,7 @@ mod variables {
     #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected sessions, issues or steps")]
     #[case::another_output("SWEEP_OUTPUT", "yaml", "expected table, json or ndjson")]
     #[case::another_log_format("SWEEP_LOG_FORMAT", "xml", "expected text or json")]
-    #[case::no_filter("SWEEP_LOG", "=", "invalid filter directive")]
+    #[case::no_filter("SWEEP_LOG", "=", "expected a filter such as warn or sweep=debug")]
     fn a_value_that_is_wrong_is_refused(#[case] name: &str, #[case] value: &str, #[case] expected: &str) {
         let (setting, value) = (format!("{name}: "), format!("“{value}”"));
         let ran = sweep([]).env(name, value.trim_matches(['“', '”'])).run();

@@ -202,7 +202,7 @@ fn a_host_that_is_not_as_expected_is_refused_with_the_relation_and_the_column(
     "hosts/tasks/postgres/0001_work: relation \"public.people\""
 )]
 #[case::a_name_that_is_built_in("host.toml", "\"tasks\"", "\"paperclip\"", "a host of this name is built in")]
-#[case::a_word_that_nobody_knows("host.toml", "id =", "key =", "host.toml: line 3: unknown field `key`")]
+#[case::a_word_that_nobody_knows("host.toml", "id =", "key =", "host.toml: line 3: key = \"bigint\": key is not known")]
 #[case::no_tables("host.toml", "workers = []\ntasks = []\njobs = []\n", "", "recognition.tables has \"workers\"")]
 #[case::a_table_that_is_not_there("host.toml", "jobs = []", "jobs = []\nrobots = []", "it lacks robots")]
 #[case::a_column_that_is_not_there("host.toml", "jobs = []", "jobs = ['colour']", "it lacks jobs.colour")]

@@ -7,3 +7,9 @@ pub const ABSURD_TIMES: [&str; 6] =
 /// JSON that is well-formed and does not name an issue.
 pub const NAMELESS_JSON: [&str; 7] =
     ["null", "3", "\"text\"", "[]", "[{\"issueId\": 1}]", "{\"issueId\": null}", "{\"issueId\": {\"a\": 1}}"];
+
+/// What libraries say of a value that they cannot read: none of it is said to people.
+pub const WORDS_OF_LIBRARIES: [&str; 8] = [
+    "premature end", "input contains", "input is out of range", "trailing input", "too large for", "invalid type",
+    "missing field", "unexpected null",
+];
