@@ -24,8 +24,7 @@ pub struct Source<'a> {
 /// One line for each subject that was touched or could not be, after its commit.
 pub fn subject(examined: &Examined, source: &Source) {
     let Examined { kind, id, outcome, .. } = examined;
-    let (id, reason) = (redact(&id.0), redact(&examined.reason));
-    let name = examined.identifier.as_deref().map_or(id.clone(), redact);
+    let (id, name, reason) = (redact(&id.0), examined.name(), redact(&examined.reason));
     let Source { sweep, host, mode } = source;
     let (finding, decision) = (examined.finding.map(Finding::name), examined.decision);
     macro_rules! line {
@@ -65,9 +64,9 @@ pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
         examined again yet");
 }
 
-pub fn quarantine(kind: Kind, id: &Id, why: &str) {
-    let (id, why) = (redact(&id.0), redact(why));
-    error!(%kind, %id, "{kind} {id} is in quarantine from now on, since it failed in too many sweeps running: {why}");
+pub fn quarantine(kind: Kind, id: &Id, name: &str, why: &str) {
+    let (id, name, why) = (redact(&id.0), redact(name), redact(why));
+    error!(%kind, %id, "{kind} {name} is in quarantine from now on, since it failed in too many sweeps running: {why}");
 }
 
 /// What the quarantine should have known of a subject, and does not.

@@ -179,6 +179,11 @@ pub struct Examined {
 }
 
 impl Examined {
+    /// What people call it, or its id, as it may be shown.
+    pub fn name(&self) -> String {
+        redact(self.identifier.as_deref().unwrap_or(&self.id.0))
+    }
+
     /// As it may be printed: its texts are others', and on SQLite so are its ids.
     pub fn redacted(&self) -> Examined {
         Examined {

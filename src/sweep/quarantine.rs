@@ -119,7 +119,7 @@ impl Failures {
             });
             match recorded {
                 Ok(false) => {}
-                Ok(true) => logs::quarantine(kind, &id, &why),
+                Ok(true) => logs::quarantine(kind, &id, notice.details.identifier.as_deref().unwrap_or(&id.0), &why),
                 // An overlapping sweep counted the same first failure at the same moment.
                 Err(Abort::RolledBack(DatabaseError(UniqueViolation, _))) => {}
                 Err(abort) => logs::uncounted(kind, &id, "failed", abort),

@@ -107,6 +107,7 @@ impl Summary {
         {
             self.clocks.future_seconds = Some(ahead);
             self.clocks.future_subject = Some(redact_id(&examined.id));
+            self.clocks.future_name = Some(format!("{} {}", examined.kind, examined.name()));
         }
     }
 

@@ -129,6 +129,9 @@ pub struct Clocks {
     pub future_seconds: Option<i64>,
     /// Its subject.
     pub future_subject: Option<Id>,
+    /// The kind of that subject, and what people call it.
+    #[serde(skip)]
+    pub future_name: Option<String>,
     /// By how much the newest row of the ledger lies in the future, if by more than a minute.
     pub ledger_future_seconds: Option<i64>,
 }
@@ -153,9 +156,9 @@ impl Clocks {
                 HumanDuration(skew.abs())
             )
         });
-        let future = ahead.filter(|ahead| SKEW_MAX < *ahead).zip(self.future_subject.as_ref()).map(|(ahead, id)| {
+        let future = ahead.filter(|ahead| SKEW_MAX < *ahead).zip(self.future_name.as_ref()).map(|(ahead, name)| {
             format!(
-                "The newest row lies {} in the future ({id}): it counts as a sign of life until then",
+                "The newest row, {name}, lies {} in the future: it counts as a sign of life until then",
                 HumanDuration(ahead)
             )
         });

@@ -41,7 +41,7 @@ on_each_host! {
         let third = sweep_at(&world.url, []).run();
 
         assert_eq!(third.code, SOME_FAILED, "{third}");
-        let says = format!("issue {bad} is in quarantine from now on, since it failed in too many sweeps running: ");
+        let says = format!("issue {name} is in quarantine from now on, since it failed in too many sweeps running: ");
         assert!(
             third.err.lines().any(|line| line.contains(&says) && line.contains("no wakes for this one")),
             "{third}"
