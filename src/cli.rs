@@ -11,6 +11,7 @@ mod command_line;
 
 mod help;
 mod mistake;
+mod named;
 mod read;
 
 pub use command_line::{AttentionFlags, Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};

@@ -96,8 +96,10 @@ pub struct MigrateFlags {
     #[arg(long, requires = "uninstall")]
     pub yes: bool,
     /// Print the SQL and change nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     pub print: bool,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Args)]
@@ -141,5 +143,11 @@ pub struct AttentionFlags {
 #[derive(Debug, Subcommand)]
 pub enum NotifyCommand {
     /// Send a test message to each destination, and a ping
-    Test,
+    Test(NotifyTestFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct NotifyTestFlags {
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }

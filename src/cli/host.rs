@@ -40,6 +40,8 @@ pub struct HostNewFlags {
     pub directory: PathBuf,
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Args)]

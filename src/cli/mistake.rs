@@ -8,6 +8,7 @@ use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::help::{command, page_of};
+use crate::conclusion::{Failure, usage};
 
 /// Options that are looked for, and what is there instead.
 const INSTEAD: [(&str, &str); 8] = [
@@ -40,12 +41,18 @@ pub fn render_mistake(error: &Error, arguments: &[OsString]) -> String {
     format!("{what} (see `{name} --help`)")
 }
 
+/// What is found wrong with the words of a command when they have been read.
+pub fn refusal(command: &[&str], what: &str) -> Failure {
+    let example = if what.contains("did you mean") { String::new() } else { example(command) };
+    usage(format!("{what}{example} (see `sweep {} --help`)", command.join(" ")))
+}
+
 fn sentence(error: &Error, name: &str, path: &[&str]) -> Option<String> {
     let argument = text(error, ContextKind::InvalidArg).map(|argument| plain(&argument));
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => wrong_value(error, argument?, path),
         ErrorKind::UnknownArgument => Some(unknown_option(error, &argument?, name)),
-        ErrorKind::InvalidSubcommand => Some(unknown_command(error)),
+        ErrorKind::InvalidSubcommand => Some(unknown_command(error, name)),
         ErrorKind::MissingSubcommand => {
             let known = listed(&texts(error, ContextKind::ValidSubcommand), "help");
             Some(format!("`{name}` is not complete: expected {known}{}", example(path)))
@@ -91,13 +98,15 @@ fn unknown_option(error: &Error, option: &str, name: &str) -> String {
     format!("`{name}` has no option {option}{hint}")
 }
 
-fn unknown_command(error: &Error) -> String {
+/// `name`: the command above it.
+fn unknown_command(error: &Error, name: &str) -> String {
     let command = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-    let known = COMMANDS.iter().find(|(looked_for, _)| *looked_for == command).map(|(_, known)| (*known).to_owned());
+    let known = COMMANDS.iter().find(|(looked_for, _)| name == "sweep" && *looked_for == command);
+    let known = known.map(|(_, known)| (*known).to_owned());
     let names_a_database = command.contains("://") || command.contains('=') || command.ends_with(".db");
     let database = names_a_database.then(|| "a database is named by --database".to_owned());
     let similar = texts(error, ContextKind::SuggestedSubcommand);
-    let similar = || similar.first().map(|similar| format!("did you mean `sweep {similar}`?"));
+    let similar = || similar.first().map(|similar| format!("did you mean `{name} {similar}`?"));
     let hint = known.or(database).or_else(similar).map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("there is no command {command}{hint}")
 }

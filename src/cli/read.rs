@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Error, FromArgMatches};
 
-use super::command_line::{Cli, Command};
+use super::command_line::{Cli, Command, NotifyCommand};
 use super::help;
 use super::host::HostCommand;
 use super::subjects::{ExemptCommand, Layout, QuarantineCommand};
@@ -85,18 +85,19 @@ impl Command {
             Command::Exempt(ExemptCommand::List(flags)) | Command::Quarantine(QuarantineCommand::List(flags)) => {
                 &mut flags.layout.output
             }
+            Command::Exempt(ExemptCommand::Add(flags)) => &mut flags.layout.output,
+            Command::Exempt(ExemptCommand::Remove(flags)) => &mut flags.layout.output,
+            Command::Quarantine(QuarantineCommand::Release(flags)) => &mut flags.layout.output,
+            Command::Migrate(flags) => &mut flags.layout.output,
+            Command::Notify(NotifyCommand::Test(flags)) => &mut flags.layout.output,
+            Command::Host(HostCommand::New(flags)) => &mut flags.layout.output,
             Command::Ask(command) => &mut command.flags().layout.output,
             Command::Config(flags) => &mut flags.layout.output,
             Command::Host(HostCommand::List(flags)) => &mut flags.layout.output,
             Command::Host(HostCommand::Show(flags)) => &mut flags.layout.output,
             Command::Host(HostCommand::Verify(flags)) => &mut flags.layout.output,
-            Command::Exempt(_)
-            | Command::Host(HostCommand::New(_))
-            | Command::Quarantine(_)
-            | Command::Daemon(_)
+            Command::Daemon(_)
             | Command::Page(_)
-            | Command::Notify(_)
-            | Command::Migrate(_)
             | Command::Watch(_)
             | Command::Mcp(_)
             | Command::Completions(_)

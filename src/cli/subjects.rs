@@ -1,21 +1,39 @@
 //! The flags of the commands that are about named subjects.
 
-use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, Error, Subcommand, ValueEnum};
 
 use crate::parse::{self, EXEMPTS, KIND, Until};
-use crate::rules::Kind;
 use crate::settings::flags::{DatabaseFlag, LinkFlag, PolicyFlags};
 use crate::store::exemptions::Exempts;
 
-/// Which subject.
+/// Which subject. Its kind may be left out: then the first word is its name.
 #[derive(Debug, Args)]
 pub struct SubjectName {
-    /// session, issue, step
-    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true)]
-    pub kind: Kind,
+    /// session, issue, step; or at once what follows, if no two kinds have it
+    #[arg(value_name = "KIND", value_parser = KindOrName, hide_possible_values = true)]
+    pub kind: Option<String>,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
     #[arg(value_name = "ID", value_parser = parse::non_empty)]
-    pub name: String,
+    pub name: Option<String>,
+}
+
+/// Completes as a kind, and takes any name.
+#[derive(Clone)]
+struct KindOrName;
+
+impl TypedValueParser for KindOrName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        parse::non_empty.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        KIND.possible_values()
+    }
 }
 
 /// What is exempt.
@@ -96,6 +114,8 @@ pub struct ExemptFlags {
     pub until: Option<Until>,
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Args)]
@@ -104,6 +124,8 @@ pub struct RemoveFlags {
     pub what: ExemptName,
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Subcommand)]
@@ -116,16 +138,13 @@ pub enum QuarantineCommand {
 
 #[derive(Debug, Args)]
 pub struct ReleaseFlags {
-    /// session, issue, step
-    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true, required_unless_present = "all",
-          requires = "name")]
-    pub kind: Option<Kind>,
-    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
-    #[arg(value_name = "ID", value_parser = parse::non_empty)]
-    pub name: Option<String>,
+    #[command(flatten)]
+    pub subject: SubjectName,
     /// Release everything
     #[arg(long, conflicts_with = "kind")]
     pub all: bool,
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }

@@ -6,7 +6,7 @@ use diesel::QueryResult;
 use owo_colors::OwoColorize;
 
 use super::open_database::{OpenDatabase, say_list};
-use super::terminal::confirm;
+use super::terminal::confirm_in;
 use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, ListFlags, RemoveFlags};
 use crate::conclusion::Conclusion;
 use crate::report::{exemption, grid};
@@ -29,7 +29,7 @@ pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Re
 }
 
 fn add(flags: ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let ExemptFlags { what: ExemptName { of, name }, reason, until, database } = flags;
+    let ExemptFlags { what: ExemptName { of, name }, reason, until, database, layout } = flags;
     let exempted = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
         let (name, reason) = (&name, &reason);
         opened.exempt(&Wanted { of, name, reason, until, until_is_called: "--until", is_agents: false })
@@ -40,12 +40,13 @@ fn add(flags: ExemptFlags, quiet: bool, environment: &Environment) -> Result<Con
         Given::Again => "Exempt again, with this reason and end",
     };
     let (name, end, reason) = (label.name(), end_of(row.exemption.until), redact(&row.exemption.reason));
-    confirm(quiet, &format!("{given}: {of} {name}, until {end}: {reason}\n"));
+    let text = format!("{given}: {of} {name}, until {end}: {reason}\n");
+    confirm_in(layout.get(), quiet, &text, "exempt add", &[format!("{of} {name}")]);
     Ok(Conclusion::Done)
 }
 
 fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let RemoveFlags { what: ExemptName { of, name }, database } = flags;
+    let RemoveFlags { what: ExemptName { of, name }, database, layout } = flags;
     let removed = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
         if let Some(kind) = of.kind() {
             opened.store.refuse_unprovided(kind)?;
@@ -53,7 +54,8 @@ fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<
         let find = |db: &mut Db| exemptions::found(db, of, &name);
         opened.undo(of, &name, "exempt", find, |db, id| exemptions::take_back(db, of, id))
     })?;
-    confirm(quiet, &format!("No longer exempt: {of} {removed}\n"));
+    let text = format!("No longer exempt: {of} {removed}\n");
+    confirm_in(layout.get(), quiet, &text, "exempt remove", &[format!("{of} {removed}")]);
     Ok(Conclusion::Done)
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::terminal::say;
-use crate::cli::{ExplainFlags, Layout, SubjectName};
+use crate::cli::{ExplainFlags, Layout};
 use crate::conclusion::Conclusion;
 use crate::report::explain::Explanation;
 use crate::report::page;
@@ -15,7 +15,7 @@ pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion>
     let given = flags.policy;
     let policy = move |watchers: Option<Policy>| watchers.map_or(own, |policy| given.over(policy));
     let (url, host_url) = (environment.database(&flags.database)?, environment.host_url(flags.links)?);
-    let SubjectName { kind, name } = flags.subject;
+    let (kind, name) = flags.subject.read(&["explain"])?;
     let explanation = Explanation::read(&url, (kind, &name), policy, host_url.as_ref(), &timeouts)?;
     say(&match flags.layout.get() {
         Layout::Table => page::wrapped(&explanation.table()),

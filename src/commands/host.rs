@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::open_database::say_list;
-use super::terminal::say;
+use super::terminal::{say, say_done};
 use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags, Layout};
 use crate::conclusion::{Conclusion, Failure, config, usage};
 use crate::files;
@@ -34,7 +34,7 @@ pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusio
 }
 
 fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
-    let HostNewFlags { directory, database } = flags;
+    let HostNewFlags { directory, database, layout } = flags;
     let shown = directory.display();
     if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());
@@ -52,10 +52,15 @@ fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
         let written = written.and_then(|()| std::fs::write(&path, text));
         written.map_err(|error| config(format!("{}: {}", path.display(), files::error_text(&error))))?;
     }
-    let names: String = files.keys().map(|path| format!("  {}\n", directory.join(path).display())).collect();
-    say(&format!(
-        "Written:\n{names}Fill them in, as docs/hosts.md shows, then try it: sweep host verify --host-dir {shown}\n"
-    ));
+    let names: Vec<String> = files.keys().map(|path| directory.join(path).display().to_string()).collect();
+    let text = format!(
+        "Written:\n  {}\nFill them in, as docs/hosts.md shows, then try it: sweep host verify --host-dir {shown}\n",
+        names.join("\n  ")
+    );
+    match layout.get() {
+        Layout::Table => say(&text),
+        Layout::Json => say_done("host new", &names, &[]),
+    }
     Ok(())
 }
 

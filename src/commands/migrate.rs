@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::terminal::{confirm, say};
+use super::terminal::{confirm, confirm_in, say};
 use super::{host, uninstall};
-use crate::cli::MigrateFlags;
+use crate::cli::{Layout, MigrateFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
 use crate::store::Access;
@@ -33,10 +33,13 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
     environment.create_database(&url)?;
     let plan = migrate(&mut url.connect(Access::Write)?, &wanted).map_err(|error| url.explain(error))?;
     let name = plan.host.name();
-    match plan.missing.as_slice() {
-        [] => confirm(quiet, &format!("The schema is up to date (host {name}).\n")),
-        ran => confirm(quiet, &format!("Migrated (host {name}):\n  {}\n", ran.join("\n  "))),
-    }
+    let layout = flags.layout.get();
+    let text = match plan.missing.as_slice() {
+        [] => format!("The schema is up to date (host {name}).\n"),
+        ran => format!("Migrated (host {name}):\n  {}\n", ran.join("\n  ")),
+    };
+    confirm_in(layout, quiet, &text, "migrate", &plan.missing);
+    let quiet = quiet || layout == Layout::Json;
     if let Url::Sqlite(path) = &url {
         confirm(quiet, &format!("Database: {}\n", redact(&path.to_string_lossy())));
     }

@@ -2,29 +2,36 @@
 
 use anyhow::Result;
 
-use super::terminal::print_wrapped;
-use crate::cli::NotifyCommand;
+use super::terminal::{print_wrapped, say_done};
+use crate::cli::{Layout, NotifyCommand};
 use crate::conclusion::{Conclusion, config};
 use crate::notify::trial::send_tests;
 use crate::settings::Environment;
 
 pub fn run(command: NotifyCommand, environment: &Environment) -> Result<Conclusion> {
     match command {
-        NotifyCommand::Test => test(environment),
+        NotifyCommand::Test(flags) => test(flags.layout.get(), environment),
     }
 }
 
-fn test(environment: &Environment) -> Result<Conclusion> {
+fn test(layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let results = send_tests(&environment.notify()?);
     if results.is_empty() {
         let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
         return Err(config(format!("nobody can be notified: set {names}")).into());
     }
-    for (name, result) in &results {
-        match result {
+    let of = |result: &Result<(), String>, name: &str| result.clone().err().map(|why| (name.to_owned(), why));
+    let failed: Vec<(String, String)> = results.iter().filter_map(|(name, result)| of(result, name)).collect();
+    match layout {
+        Layout::Json => {
+            let delivered = results.iter().filter(|(_, result)| result.is_ok());
+            let delivered: Vec<String> = delivered.map(|(name, _)| (*name).to_owned()).collect();
+            say_done("notify test", &delivered, &failed);
+        }
+        Layout::Table => results.iter().for_each(|(name, result)| match result {
             Ok(()) => print_wrapped(&format!("{name}: delivered\n")),
             Err(why) => print_wrapped(&format!("{name}: failed: {why}\n")),
-        }
+        }),
     }
-    Ok(if results.iter().all(|(_, result)| result.is_ok()) { Conclusion::Done } else { Conclusion::Unavailable })
+    Ok(if failed.is_empty() { Conclusion::Done } else { Conclusion::Unavailable })
 }

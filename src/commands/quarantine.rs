@@ -6,14 +6,16 @@ use diesel::QueryResult;
 use serde_json::{Value, json};
 
 use super::open_database::{OpenDatabase, say_list};
-use super::terminal::confirm;
+use super::terminal::confirm_in;
 use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
 use crate::conclusion::Conclusion;
 use crate::report::grid;
 use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
 use crate::settings::Environment;
-use crate::store::find::{find, label_of_row};
+use crate::store::errors::Refused;
+use crate::store::find::{among, find, label_of_row};
+use crate::store::ids::IdType;
 use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
 use crate::store::{Db, Label};
@@ -27,28 +29,49 @@ pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -
 }
 
 fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let ReleaseFlags { kind, name, database, .. } = flags;
-    let text = OpenDatabase::ask(Purpose::Release, &database, environment, move |opened| match (kind, name) {
-        (Some(kind), Some(name)) => release_one(opened, kind, &name),
-        _ => release_all(opened),
+    let ReleaseFlags { subject, all, database, layout } = flags;
+    let one = if all { None } else { Some(subject.read(&["quarantine", "release"])?) };
+    let released = OpenDatabase::ask(Purpose::Release, &database, environment, move |opened| match one {
+        Some((kind, name)) => release_one(opened, kind, &name).map(|released| vec![released]),
+        None => release_all(opened),
     })?;
-    confirm(quiet, &text);
+    let text = match (all, released.as_slice()) {
+        (false, [one]) => format!("Released: {one}; the next sweep examines it again\n"),
+        (_, []) => "Nothing is in quarantine.\n".to_owned(),
+        (_, [_]) => "Released 1 subject; the next sweep examines it again\n".to_owned(),
+        (_, all) => format!("Released {} subjects; the next sweep examines them again\n", all.len()),
+    };
+    confirm_in(layout.get(), quiet, &text, "quarantine release", &released);
     Ok(Conclusion::Done)
 }
 
-fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str) -> Result<String> {
+fn release_one(opened: &mut OpenDatabase, kind: Option<Kind>, name: &str) -> Result<String> {
+    let kind = match kind {
+        Some(kind) => kind,
+        None => opened.change(|db, kinds| kind_of(db, kinds, name))?,
+    };
     opened.store.refuse_unprovided(kind)?;
     let find = |db: &mut Db| find(db, kind, name);
     let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind, id))?;
-    Ok(format!("Released: {kind} {released}; the next sweep examines it again\n"))
+    Ok(format!("{kind} {released}"))
 }
 
-fn release_all(opened: &mut OpenDatabase) -> Result<String> {
-    Ok(match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
-        0 => "Nothing is in quarantine.\n".to_owned(),
-        1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
-        n => format!("Released {n} subjects; the next sweep examines them again\n"),
-    })
+/// The kind of the subject of this name, which may be gone: then only the quarantine knows it.
+fn kind_of(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Kind, Refused> {
+    let id = IdType::of(db)?.parse(name);
+    match (among(db, kinds, name), id) {
+        (Ok((kind, _)), _) => Ok(kind),
+        (Err(refused), Some(id)) => {
+            let held = kinds.iter().copied().map(|kind| Ok(quarantine::of(db, kind, &id)?.map(|_| kind)));
+            held.collect::<QueryResult<Vec<_>>>()?.into_iter().flatten().next().ok_or(refused)
+        }
+        (Err(refused), None) => Err(refused),
+    }
+}
+
+fn release_all(opened: &mut OpenDatabase) -> Result<Vec<String>> {
+    let released = opened.change(|db, _| Ok(quarantine::release_all(db)?))?;
+    Ok(released.iter().map(|(kind, id)| format!("{} {}", redact(kind), redact(&id.0))).collect())
 }
 
 fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {

@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use owo_colors::OwoColorize;
+use serde_json::{Value, json};
 
+use crate::cli::Layout;
 use crate::report::page;
 use crate::sweep::Cancel;
 
@@ -56,6 +58,20 @@ pub fn confirm(quiet: bool, text: &str) {
     if !quiet {
         print_wrapped(text);
     }
+}
+
+/// Confirms what a command has done, in JSON by the names of all that it was done to.
+pub fn confirm_in(layout: Layout, quiet: bool, text: &str, command: &str, done: &[String]) {
+    match layout {
+        Layout::Table => confirm(quiet, text),
+        Layout::Json => say_done(command, done, &[]),
+    }
+}
+
+/// Prints for programs what was done, and what could not be.
+pub fn say_done(command: &str, done: &[String], failed: &[(String, String)]) {
+    let failed: Vec<Value> = failed.iter().map(|(name, error)| json!({ "name": name, "error": error })).collect();
+    say(&format!("{:#}\n", json!({ "schema": 1, "command": command, "done": done, "failed": failed })));
 }
 
 /// Prints what people read: on a terminal it is wrapped at its words.

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::terminal::{confirm, is_confirmed, is_interactive, print_wrapped, prompt, say};
-use crate::cli::MigrateFlags;
+use super::terminal::{confirm_in, is_confirmed, is_interactive, print_wrapped, prompt, say};
+use crate::cli::{Layout, MigrateFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::store::Access;
 use crate::store::migrate::{Extent, Removal, print_removal, removal, uninstall};
@@ -22,13 +22,17 @@ pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
     if !flags.yes && !is_interactive() {
         return Err(usage("nothing was removed: --uninstall asks at a terminal; elsewhere, add --yes").into());
     }
-    print_wrapped(&shown(&removal));
+    match flags.layout.get() {
+        Layout::Table => print_wrapped(&shown(&removal)),
+        Layout::Json => prompt(&shown(&removal)),
+    }
     if !flags.yes && !is_confirmed("Remove all of this?", &Cancel::default()) {
         prompt("Nothing was removed.\n");
         return Ok(Conclusion::SomeFailed);
     }
     let removed = uninstall(&mut db, extent).map_err(|error| url.explain(error))?;
-    confirm(quiet, &format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  ")));
+    let text = format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  "));
+    confirm_in(flags.layout.get(), quiet, &text, "migrate --uninstall", &removed.folders);
     Ok(Conclusion::Done)
 }
 

@@ -137,7 +137,7 @@ impl Reader {
             View::Work { scope, after } => work(scope, after.clone()),
             View::Sweeps => work(&Scope::default(), None),
             View::Subject(kind, name) => {
-                let (subject, host_url) = ((*kind, name.as_str()), host_url.as_ref());
+                let (subject, host_url) = ((Some(*kind), name.as_str()), host_url.as_ref());
                 let own = viewed.policy.clone();
                 let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
                 let read = Explanation::read(&database.url, subject, policy, host_url, timeouts)?;

@@ -3,14 +3,13 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::conclusion::{Failure, busy, config, some_failed, unavailable, usage};
+use crate::conclusion::{Failure, busy, config, some_failed, unavailable};
 use crate::rules::Kind;
 use crate::rules::request::{Asked, Refusal, Request};
-use crate::store::errors::Refused;
-use crate::store::find::{Found, find};
+use crate::store::find::among;
 use crate::store::host_steps::HostStep;
 use crate::store::open::Store;
-use crate::store::{Access, Db, Label, for_kind};
+use crate::store::{Access, Label, for_kind};
 use crate::sweep::ask::{Answer, AskOptions, ask};
 use crate::sweep::{Examined, Fault, Outcome};
 use crate::text::redact;
@@ -75,7 +74,8 @@ pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOpti
     let request = asked.request;
     store.refuse_request(request)?;
     let Store { db, kinds, .. } = store;
-    let found = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| subject(db, kinds, request, name));
+    let provided: Vec<Kind> = request.kinds().iter().copied().filter(|kind| kinds.contains(kind)).collect();
+    let found = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| among(db, &provided, name));
     let (kind, label) = found.map_err(|abort| options.database.explain(abort.into()))?;
     match for_kind!(kind, S => ask::<S>(store, &label.id, asked, options)) {
         Answer::Done(examined) => Ok(Answered::Done(Fulfilled { kind, label, examined })),
@@ -85,30 +85,6 @@ pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOpti
         }
         Answer::Refused(refusal, _) => Err(refused(kind, &label, request, &refusal).into()),
         Answer::Failed(examined) => Err(failed(kind, &label, request, &examined).into()),
-    }
-}
-
-/// The one subject of this name, of the kinds of which it can be asked.
-fn subject(db: &mut Db, kinds: &[Kind], request: Request, name: &str) -> Result<(Kind, Label), Refused> {
-    let mut found = Vec::new();
-    let provided: Vec<Kind> = request.kinds().iter().copied().filter(|kind| kinds.contains(kind)).collect();
-    for kind in &provided {
-        match find(db, *kind, name)? {
-            Found::Nothing => {}
-            several_or_one => found.push((*kind, several_or_one.one(kind, name)?)),
-        }
-    }
-    match (found.pop(), found.pop()) {
-        (Some(one), None) => Ok(one),
-        (Some(last), Some(first)) => {
-            let name = redact(name);
-            let ids = format!("{} ({}) or {} ({})", first.1.redact_id(), first.0, last.1.redact_id(), last.0);
-            Err(usage(format!("both an {} and a {} are called {name}; give the id: {ids}", first.0, last.0)).into())
-        }
-        (None, _) => {
-            let kinds: Vec<&str> = provided.iter().map(|kind| kind.name()).collect();
-            Err(usage(format!("there is no {} {} in this database", kinds.join(" or "), redact(name))).into())
-        }
     }
 }
 

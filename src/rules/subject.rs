@@ -65,4 +65,12 @@ impl Kind {
             Kind::Step => "steps",
         }
     }
+
+    pub fn with_article(self) -> &'static str {
+        match self {
+            Kind::Session => "a session",
+            Kind::Issue => "an issue",
+            Kind::Step => "a step",
+        }
+    }
 }

@@ -38,6 +38,34 @@ pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
     for_kind!(kind, S => S::called(db, name)).map(Found::of)
 }
 
+/// Looks for the one subject of this name, of whichever of these kinds it is.
+pub fn among(db: &mut Db, kinds: &[Kind], name: &str) -> Result<(Kind, Label), Refused> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        match find(db, *kind, name)? {
+            Found::Nothing => {}
+            several_or_one => found.push((*kind, several_or_one.one(kind, name)?)),
+        }
+    }
+    let name = redact(name);
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let (last, first) = kinds.split_last().unwrap_or((&"subject", &[]));
+            let or = if first.is_empty() { "" } else { " or " };
+            Err(usage(format!("there is no {}{or}{last} {name} in this database", first.join(", "))).into())
+        }
+        several => {
+            let kinds: Vec<&str> = several.iter().map(|(kind, _)| kind.with_article()).collect();
+            let both = if several.len() == 2 { "both " } else { "" };
+            let ids: Vec<String> = several.iter().map(|(kind, one)| format!("{} ({kind})", one.redact_id())).collect();
+            let (kinds, ids) = (kinds.join(" and "), ids.join(" or "));
+            Err(usage(format!("{both}{kinds} are called {name}; give the id: {ids}")).into())
+        }
+    }
+}
+
 /// What a subject is called; of one whose names cannot be read, its id. None: there is no such subject.
 pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
     match for_kind!(kind, S => S::label(db, id)) {

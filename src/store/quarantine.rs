@@ -115,10 +115,12 @@ pub fn release(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
     Ok(0 < rows_written(db, |db| diesel::update(held).set(released()).execute(db))?)
 }
 
-/// Releases everything: how many.
-pub fn release_all(db: &mut Db) -> QueryResult<usize> {
-    let held = failures::table.filter(failures::quarantined_at.is_not_null());
-    rows_written(db, |db| diesel::update(held).set(released()).execute(db))
+/// Releases everything: the kind and the id of each.
+pub fn release_all(db: &mut Db) -> QueryResult<Vec<(String, Id)>> {
+    let held = || failures::table.filter(failures::quarantined_at.is_not_null());
+    let all = held().select((failures::kind, failures::subject_id)).load(db)?;
+    diesel::update(held()).set(released()).execute(db)?;
+    Ok(all)
 }
 
 /// As if it had never failed.

@@ -6,6 +6,7 @@ mod bad_input;
 mod completions;
 mod config;
 mod confirmation;
+mod confirmations;
 mod demo;
 mod error_messages;
 mod exempt;

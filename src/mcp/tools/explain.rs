@@ -29,6 +29,6 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let (url, host_url) = (&options.database, options.host_url.as_ref());
     let own = options.policy.clone();
     let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
-    let explanation = Explanation::read(url, (kind, &subject), policy, host_url, &options.timeouts)?;
+    let explanation = Explanation::read(url, (Some(kind), &subject), policy, host_url, &options.timeouts)?;
     Ok(small(explanation.json(), &[("/recoveries", Keep::Last)]))
 }

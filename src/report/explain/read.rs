@@ -6,19 +6,19 @@ use super::{Explanation, quarantine as told_quarantine};
 use crate::conclusion::{some_failed, usage};
 use crate::rules::{Kind, Policy};
 use crate::store::errors::{self, Refused};
-use crate::store::find::find;
+use crate::store::find::among;
 use crate::store::links::{HostUrl, Links};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine, read_alone, supervision};
 
 impl Explanation {
-    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses
-    /// a name that finds none or several, and a row that cannot be read. `policy` is asked for by the policy of the
-    /// watcher that examines the session, if one does.
+    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Without
+    /// a kind it may be of any. Refuses a name that finds none or several, and a row that cannot be read. `policy` is
+    /// asked for by the policy of the watcher that examines the session, if one does.
     pub fn read(
         url: &Url,
-        (kind, name): (Kind, &str),
+        (kind, name): (Option<Kind>, &str),
         policy: impl FnOnce(Option<Policy>) -> Policy + Send + 'static,
         host_url: Option<&HostUrl>,
         timeouts: &Timeouts,
@@ -26,10 +26,11 @@ impl Explanation {
         let (name, host_url, its_timeouts) = (name.to_owned(), host_url.cloned(), *timeouts);
         url.ask(timeouts, move |url| {
             let mut store = url.open_to(Purpose::Explain)?;
-            store.refuse_unprovided(kind)?;
+            kind.map_or(Ok(()), |kind| store.refuse_unprovided(kind))?;
+            let kinds = kind.map_or_else(|| store.kinds.clone(), |kind| vec![kind]);
             let links = store.host.links(host_url.as_ref());
             let read = store.db.in_transaction(Purpose::Explain.access(), &its_timeouts, |db| {
-                let label = find(db, kind, &name)?.one(kind, &name)?;
+                let (kind, label) = among(db, &kinds, &name)?;
                 let now = db.now()?;
                 let watchers = match kind {
                     Kind::Session => supervision::policy_of_watcher(db, &label.id, now)?,

@@ -134,6 +134,24 @@ mod own_tables {
             );
         }
 
+        fn a_name_alone_finds_its_kind_and_one_that_two_kinds_have_names_both(world) {
+            let agent = world.agent("idle");
+            let (issue, session) = (world.orphan(&agent), world.session(None, None));
+            let (_, step) = world.stalled_step(Some(&agent));
+            world.set("issues", &issue, "identifier = 'ACM-12'");
+            let url = world.url.clone();
+            let ask = |line: &[&str]| command_at(&url, [&["explain"], line].concat()).run();
+            for (name, id) in [("ACM-12", &issue), ("Launch #1", &step), (session.0.as_str(), &session)] {
+                assert_eq!(ask(&[name, "--output", "json"]).done().json()["id"], id.0, "{name}");
+            }
+            ask(&["ACM-99"]).refused(USAGE, &["there is no session, issue or step ACM-99 in this database"]);
+
+            world.set("issues", &issue, "identifier = 'Launch #1'");
+            let says = ["both an issue and a step are called Launch #1", &issue.0, &step.0];
+            ask(&["Launch #1"]).refused(USAGE, &says);
+            ask(&["issue", "Launch #1"]).done();
+        }
+
         fn a_row_that_cannot_be_read_is_named_with_what_is_wrong(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

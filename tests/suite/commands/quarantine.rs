@@ -65,6 +65,20 @@ on_each_host! {
         assert_eq!((&released["quarantined"], &released["failed_sweeps"]), (&false.into(), &0.into()));
     }
 
+    fn a_name_alone_releases_its_subject_also_one_that_is_gone(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "identifier = 'ACM-12'");
+        let gone = Id::generate();
+        for id in [&issue, &gone] {
+            failed(world, "issue", id, 3);
+        }
+        assert!(release(world, &["ACM-12"]).done().out.starts_with("Released: issue ACM-12;"));
+        assert!(release(world, &[&gone.0]).done().out.starts_with(&format!("Released: issue {gone};")));
+        release(world, &["ACM-12"]).refused(USAGE, &["issue ACM-12 is not in quarantine"]);
+        release(world, &["ACM-99"]).refused(USAGE, &["there is no ", " ACM-99 in this database"]);
+    }
+
     fn all_are_released_at_once_and_those_that_only_failed_are_not_touched(world) {
         let agent = world.agent("idle");
         for sweeps in [2, 3, 5] {
@@ -135,7 +149,7 @@ fn text_of_sqlite_that_is_no_utf8_hides_a_name_and_not_the_subject() {
 }
 
 #[rstest]
-#[case::nothing("", "KIND is missing")]
+#[case::nothing("", "ID is missing")]
 #[case::no_name("issue", "ID is missing")]
 #[case::all_and_one("--all issue ACM-12", "cannot be used together")]
 fn an_argument_that_is_wrong_is_refused(#[case] line: &str, #[case] says: &str) {

@@ -9,7 +9,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 20] = [
+pub const DOCUMENTS: [(&str, &str); 21] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),
@@ -27,6 +27,7 @@ pub const DOCUMENTS: [(&str, &str); 20] = [
     ("quarantine", "quarantine"),
     ("hosts", "hosts"),
     ("holds", "certificate"),
+    ("done", "done"),
     // Those of a sweep's row in the ledger.
     ("sessions", "counts"),
     ("issues", "counts"),

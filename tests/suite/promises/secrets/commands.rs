@@ -81,7 +81,7 @@ impl Listener {
         }
 
         let url = Url::parse(&world.url).expect("a URL");
-        let subject = (Kind::Session, session.as_str());
+        let subject = (Some(Kind::Session), session.as_str());
         let explained =
             Explanation::read(&url, subject, Option::unwrap_or_default, None, &Timeouts::default()).expect("a session");
         let shown = format!("{}{}", explained.table(), explained.json());

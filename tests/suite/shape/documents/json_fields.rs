@@ -12,10 +12,10 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in this order.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "report", "report-line", "databases", "common", "attention", "status", "plan-status", "attention-page",
-    "plan-status-page", "dry-run-page", "explanation", "request", "exemptions", "quarantine", "hosts", "certificate",
-    "settings", "message", "counts",
+    "plan-status-page", "dry-run-page", "explanation", "request", "done", "exemptions", "quarantine", "hosts",
+    "certificate", "settings", "message", "counts",
 ];
 
 #[test]

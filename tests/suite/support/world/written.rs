@@ -87,7 +87,8 @@ impl World {
     /// The explanation of a subject, held to its schema.
     pub fn explained(&self, kind: Kind, name: &str) -> Value {
         let url = Url::parse(&self.url).expect("a URL");
-        let explained = Explanation::read(&url, (kind, name), Option::unwrap_or_default, None, &Timeouts::default());
+        let explained =
+            Explanation::read(&url, (Some(kind), name), Option::unwrap_or_default, None, &Timeouts::default());
         json::read(&explained.unwrap_or_else(|error| panic!("{error:#}")).json().to_string())
     }
 
