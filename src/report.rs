@@ -26,7 +26,7 @@ use serde_json::json;
 use crate::rules::Kind;
 use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
-use crate::sweep::{Examined, Observer, Summary};
+use crate::sweep::{Cancel, Examined, Observer, Summary};
 pub use exemption::exemption;
 pub use json::end as summary_document;
 use out::Out;
@@ -76,10 +76,10 @@ impl<'a> Report<'a> {
         Report { several: Some(Several::default()), ..self }
     }
 
-    /// Shows on a terminal how far the sweep is.
-    pub fn with_progress(self) -> Report<'a> {
+    /// Shows on a terminal how far the sweep is, and whether it was asked to end.
+    pub fn with_progress(self, cancel: &Cancel) -> Report<'a> {
         let is_table = matches!(self.printer, Printer::Table(_));
-        Report { progress: ProgressLine::beside(is_table), ..self }
+        Report { progress: ProgressLine::beside(is_table, cancel), ..self }
     }
 
     /// What would be touched, as an order; of a table that has all its rows.
@@ -134,7 +134,7 @@ impl Observer for Report<'_> {
     }
 
     fn wants_counts(&self) -> bool {
-        self.progress.is_shown()
+        self.progress.is_wanted()
     }
 
     fn expect(&mut self, subjects: u64) {

@@ -20,12 +20,12 @@ pub fn run(flags: SweepFlags, loudness: Loudness, environment: &Environment) -> 
     let detail = if loudness == Loudness::Quiet { Detail::Summary } else { Detail::Table };
     let mut out = anstream::stdout();
     let report = Report::new(output, detail, &mut out);
-    let report = with_progress(report, loudness);
     let is_one = databases.only().is_some();
     if asks && !is_one {
         return Err(usage("sweep asks about one database: for several, add --yes, or --dry-run to look").into());
     }
     let cancel = Cancel::on_signals()?;
+    let report = with_progress(report, loudness, &cancel);
     if !is_one {
         return sweep_each_and_print(&cycle, &databases.find(), report.of_several(), &cancel);
     }

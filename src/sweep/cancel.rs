@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -60,31 +60,43 @@ fn conclusion_of(signal: i32) -> Option<Conclusion> {
 
 pub const LISTENING: &str = "listening for signals";
 
-/// From now on the second SIGTERM or SIGINT ends the process at once. That is safe as well: the transactions in hand
-/// are rolled back. A database that has fallen silent would keep the process for ever: after a while the first signal
-/// does as the second one would.
+/// From now on the second SIGTERM or SIGINT ends the process at once, and says so. That is safe as well: the
+/// transactions in hand are rolled back. A database that has fallen silent would keep the process for ever: after a
+/// while the first signal does as the second one would. A third signal does not wait for what is said of the second.
 pub fn exit_in_any_case() -> Result<()> {
-    exit_if_it_hangs()?;
-    let was_asked = Arc::new(AtomicBool::new(false));
+    let is_ending = Arc::new(AtomicBool::new(false));
     for (signal, conclusion) in [(SIGTERM, Conclusion::Terminated), (SIGINT, Conclusion::Interrupted)] {
-        flag::register_conditional_shutdown(signal, conclusion as i32, Arc::clone(&was_asked)).context(LISTENING)?;
-        flag::register(signal, Arc::clone(&was_asked)).context(LISTENING)?;
+        flag::register_conditional_shutdown(signal, conclusion as i32, Arc::clone(&is_ending)).context(LISTENING)?;
     }
-    Ok(())
+    exit_if_asked_again_or_hanging(is_ending)
 }
 
 /// How long what is in hand may take after a signal: less than service managers wait before they kill a process.
 const IN_HAND_MAX: Duration = Duration::from_secs(20);
 
-fn exit_if_it_hangs() -> Result<()> {
+/// How soon the second signal is noticed.
+const MOMENT: Duration = Duration::from_millis(20);
+
+fn exit_if_asked_again_or_hanging(is_ending: Arc<AtomicBool>) -> Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).context(LISTENING)?;
     let wait = move || {
-        let Some(conclusion) = signals.forever().find_map(conclusion_of) else { return };
-        sleep(IN_HAND_MAX);
-        error!(
-            "what is in hand has not ended within {IN_HAND_MAX:?} of the signal: its open transactions are rolled back"
-        );
-        exit(conclusion as i32);
+        let Some(first) = signals.forever().find_map(conclusion_of) else { return };
+        let asked = Instant::now();
+        let second = loop {
+            match signals.pending().find_map(conclusion_of) {
+                None if asked.elapsed() < IN_HAND_MAX => sleep(MOMENT),
+                second => break second,
+            }
+        };
+        is_ending.store(true, Ordering::Relaxed);
+        match second {
+            Some(_) => error!("interrupted by a second signal: what was in hand is rolled back"),
+            None => error!(
+                "interrupted: what is in hand has not ended within {IN_HAND_MAX:?} of the signal: its open \
+                 transactions are rolled back"
+            ),
+        }
+        exit(second.unwrap_or(first) as i32);
     };
     Builder::new().name("signals".to_owned()).spawn(wait).context(LISTENING)?;
     Ok(())

@@ -10,8 +10,8 @@ use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
 
 /// With the line that moves, unless it is not wanted, or there is a log that moves by itself.
-pub fn with_progress(report: Report, loudness: Loudness) -> Report {
-    if loudness == Loudness::Usual { report.with_progress() } else { report }
+pub fn with_progress<'a>(report: Report<'a>, loudness: Loudness, cancel: &Cancel) -> Report<'a> {
+    if loudness == Loudness::Usual { report.with_progress(cancel) } else { report }
 }
 
 /// Sweeps, and fails if the report could not be printed, or not all kinds could be swept.

@@ -25,7 +25,7 @@ pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &
             Ok(both(shown, done.conclusion))
         }
         false => {
-            prompt("Nothing was written.\n");
+            prompt(if cancel.is_set() { "Interrupted. Nothing was written.\n" } else { "Nothing was written.\n" });
             Ok(cancel.conclusion().unwrap_or(Conclusion::SomeFailed))
         }
     }
@@ -34,7 +34,7 @@ pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &
 /// A dry run on stderr: what it shows, whole, is the plan.
 fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(Conclusion, Plan)> {
     let mut out = anstream::stderr();
-    let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness);
+    let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness, cancel);
     let options = Options { dry_run: true, ..options.sweep.clone() };
     let summary = sweep_apart(&options, cancel, &mut report)?;
     let plan = report.plan(&summary).context("a dry run has no plan")?;

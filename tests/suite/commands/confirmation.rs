@@ -49,7 +49,6 @@ on_each_database! {
 #[case::nothing("\r", 1)]
 #[case::nearly_yes("yes please\r", 1)]
 #[case::the_end_of_the_input("\u{4}", 1)]
-#[case::ctrl_c("\u{3}", 130)]
 fn any_other_answer_writes_nothing_and_says_so(#[case] keys: &str, #[case] exit: u32) {
     let mut world = World::new(On::Sqlite);
     let shown = orphans(&mut world, 1);
@@ -59,6 +58,15 @@ fn any_other_answer_writes_nothing_and_says_so(#[case] keys: &str, #[case] exit:
     assert_eq!(code, exit, "{text}");
     assert!(text.trim_end().ends_with(NOT_WRITTEN), "{text}");
     assert_eq!((world.wakes_for(&shown[0]), world.count("sweeps")), (0, 0));
+}
+
+#[test]
+fn ctrl_c_at_the_question_writes_nothing_and_is_called_an_interruption() {
+    let mut world = World::new(On::Sqlite);
+    orphans(&mut world, 1);
+    let (code, text) = Asked::with(&world.url, &[]).answers("\u{3}");
+    assert_eq!((code, world.count("sweeps")), (130, 0), "{text}");
+    assert!(text.trim_end().ends_with("Interrupted. Nothing was written."), "{text}");
 }
 
 #[test]

@@ -116,6 +116,15 @@ impl Asked {
     }
 
     #[track_caller]
+    pub fn until_it_shows(&self, text: &str) {
+        wait_for(text, || self.screen.text().contains(text).then_some(()));
+    }
+
+    pub fn types(&mut self, keys: &str) {
+        self.screen.types(keys);
+    }
+
+    #[track_caller]
     pub fn answers(mut self, keys: &str) -> (u32, String) {
         self.until_it_asks();
         self.screen.types(keys);
