@@ -47,6 +47,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         let audience = match command {
             Some(Command::Daemon(_) | Command::Page(_)) => Audience::Log,
             Some(Command::Mcp(_)) => Audience::Client,
+            None if telemetry::are_one_stream(environment) => Audience::Person,
             _ => Audience::of_stderr(),
         };
         telemetry::start(environment, audience, loudness)?;

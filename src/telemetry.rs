@@ -1,9 +1,10 @@
 //! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with
-//! the settings, is logged there. systemd's journal has a time and a priority for each line: there no line has a time
-//! of its own, and each begins with its priority, as sd-daemon(3) has it.
+//! the settings, is logged there, and where one stream has both, as in `sweep 2>&1 | tee`. systemd's journal has a time
+//! and a priority for each line: there no line has a time of its own, and each begins with its priority, as
+//! sd-daemon(3) has it.
 
 use std::fmt::{self, Debug, Display, Formatter};
-use std::io::{self, IsTerminal, Write, stderr};
+use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
@@ -56,6 +57,13 @@ impl Audience {
     pub fn of_stderr() -> Audience {
         if stderr().is_terminal() { Audience::Person } else { Audience::Log }
     }
+}
+
+/// Do stdout and stderr go to one place, such as one pipe? systemd's journal keeps the lines of a log apart.
+pub fn are_one_stream(environment: &Environment) -> bool {
+    let place = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    let [out, err] = [fstat(stdout()).map(place), fstat(stderr()).map(place)];
+    out.is_ok() && out.ok() == err.ok() && !is_journal(environment)
 }
 
 /// Can logs be as SWEEP_LOG and SWEEP_LOG_FORMAT say?

@@ -240,7 +240,8 @@ settings! {
         "Reports and logs" {
             /// What is logged: a filter such as warn or `sweep=debug`
             ///
-            /// At a terminal only errors are logged, and what is wrong with the settings. -q and -v override it.
+            /// At a terminal, and where stdout and stderr are one stream, as in `sweep 2>&1 | tee`, only errors are
+            /// logged, and what is wrong with the settings. -q and -v override it.
             log: String, parse::non_empty, or LOG;
             /// How logs are written: text, json
             ///
@@ -250,8 +251,7 @@ settings! {
         "Notifications" {
             /// Of which events people are notified
             ///
-            /// There are also recovered and host_blocked. `+recovered` adds one to the default, `-abandoned` takes one
-            /// away.
+            /// There are also recovered and host_blocked. `+recovered` adds to the default, `-abandoned` takes from it.
             notify_on: Vec<Entry<Event>>, List(EVENTS), or Notify::USUAL_EVENTS;
             /// Whether destinations may have addresses in private networks: on, off
             notify_private: bool, SWITCH, or bool::default();

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::program::sweep_at;
+use crate::support::program::{BINARY, Program, sweep_at};
 use crate::support::world::on_each_host;
 
 on_each_host! {
@@ -26,6 +26,22 @@ on_each_host! {
         for line in [of_issue, of_sweep] {
             assert_eq!((&line["sweep"], &line["host"]), (&id.clone().into(), &host.into()), "{line}");
         }
+    }
+
+    fn where_the_report_and_the_log_are_one_stream_each_subject_is_printed_once(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "identifier = 'ACM-12'");
+        let print = |redirect: &str, log: &str| {
+            let mut shell = std::process::Command::new("/bin/sh");
+            shell.args(["-c", &format!("\"$0\" \"$@\" {redirect}"), BINARY, "--dry-run", "--database", &world.url]);
+            let ran = Program::of(shell).env("SWEEP_LOG", log).run().done();
+            (ran.out.matches("ACM-12").count(), ran.err.matches("ACM-12").count())
+        };
+        assert_eq!(print("2>&1", ""), (1, 0));
+        assert_eq!(print("", ""), (1, 1), "in streams of their own each is whole");
+        assert_eq!(print(">/dev/null", ""), (0, 1));
+        assert_eq!(print("2>&1", "info"), (2, 0), "as it is asked for");
     }
 
     fn a_dry_run_says_that_nothing_was_written(world) {
