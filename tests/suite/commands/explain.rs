@@ -2,6 +2,7 @@
 
 mod printed;
 
+use diesel::connection::SimpleConnection;
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::rules::{Id, Kind};
 use sweep::store::open::Url;
@@ -150,6 +151,21 @@ mod own_tables {
             let says = ["both an issue and a step are called Launch #1", &issue.0, &step.0];
             ask(&["Launch #1"]).refused(USAGE, &says);
             ask(&["issue", "Launch #1"]).done();
+        }
+
+        fn each_tenant_has_names_of_its_own_and_one_that_two_have_is_refused_with_both(world) {
+            let agent = world.agent("idle");
+            let [one, other, nameless] = [world.orphan(&agent), world.orphan(&agent), world.orphan(&agent)];
+            world.set("issues", &one, "tenant = 'acme', identifier = 'ACM-12'");
+            world.set("issues", &other, "tenant = 'beta', identifier = 'ACM-12'");
+            world.set("issues", &nameless, "identifier = null");
+
+            let ran = command_at(&world.url, ["explain", "issue", "ACM-12"]).run();
+            let says = ["more than one issue is called ACM-12; give the id: ", "(tenant acme)", "(tenant beta)"];
+            ran.refused(USAGE, &[&says[..], &[&one.0, &other.0]].concat());
+            assert_eq!(world.sweep().outcome(&nameless), "continued");
+            let twice = format!("update issues set tenant = 'acme' where id = '{other}'");
+            assert!(world.connect().batch_execute(&twice).is_err(), "twice in a tenant");
         }
 
         fn a_row_that_cannot_be_read_is_named_with_what_is_wrong(world) {

@@ -15,7 +15,7 @@ create table agents (
 create table issues (
     {{ key }},
     {{ short_text("tenant", 200) }} not null default 'default',
-    {{ short_text("identifier", 200) }} not null unique,
+    {{ short_text("identifier", 200) }},  -- what people call it; one of its tenant's is called so
     title text not null,
     status text not null default 'todo'
         check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
@@ -27,7 +27,8 @@ create table issues (
     unblock_action text,  -- while it is blocked: what a person has to do
     {{ time("started_at") }},
     {{ time("created_at") }} not null default {{ now_of_transaction }},
-    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ time("updated_at") }} not null default {{ now_of_transaction }},
+    unique (identifier, tenant)
     {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "identifier", "title", "assignee_agent_id", "assignee_user_id", "checkout_run_id", "waiting_for"]) }}
 ){{ strict }};
 
