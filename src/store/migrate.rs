@@ -83,8 +83,11 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
         None => hosts::detect(db, wanted.host.clone())?,
     };
     let missing = found.missing(db, &host, wanted.listen);
-    if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
-        trust::refuse_others(db, &host, wanted)?;
+    if !missing.is_empty() {
+        host.refuse_unfit(db)?;
+        if let Db::Postgres(db) = db {
+            trust::refuse_others(db, &host, wanted)?;
+        }
     }
     Ok(MigrationPlan { host, missing })
 }

@@ -23,6 +23,10 @@ impl Host {
             Ok(host) if names().contains(&host.name()) => {
                 Err(format!("{MANIFEST}: name = {:?}: a host of this name is built in: choose another", host.name()))
             }
+            // Whose its tables are would be asked of none.
+            Ok(host) if host.is_native() => {
+                Err(format!("{MANIFEST}: [tables] names none: expected every table that is read or written"))
+            }
             outcome => outcome,
         }
         .map(Arc::new)

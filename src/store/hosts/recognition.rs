@@ -13,20 +13,30 @@ use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::catalog::{self, VERSIONS};
 
+const LOOKING: &str = "looking for the host's tables";
+/// What is expected of whoever names a table with its schema.
+pub const IN_PUBLIC: &str = "expected tables of the schema public by their bare names, since sweep works with no other";
+
 impl Host {
     fn is_recognised(&self, theirs: &BTreeSet<String>) -> bool {
         let recognition = self.manifest.recognition.as_ref();
         recognition.is_some_and(|recognition| recognition.tables.iter().all(|mark| theirs.contains(mark)))
     }
 
-    /// Refuses a database that lacks a table or a column of this host's.
-    fn refuse_unfit(&self, db: &mut Db, theirs: &BTreeSet<String>) -> Result<()> {
+    /// Refuses a database that lacks a table or a column of this host's. Nobody is asked to whom a table belongs that is
+    /// not there.
+    pub fn refuse_unfit(&self, db: &mut Db) -> Result<()> {
+        let theirs = &tables(db).context(LOOKING)?;
         let missing: Vec<&str> = self.tables().into_iter().filter(|&table| !theirs.contains(table)).collect();
         match missing.as_slice() {
             [] => match self.missing_columns(db).context("looking at the columns of the host's tables")?.as_slice() {
                 [] => Ok(()),
                 columns => Err(self.is_too_old(&columns.join(", ")).into()),
             },
+            tables if tables.iter().any(|table| table.contains('.')) => {
+                let (title, lacking) = (self.title(), named(tables));
+                Err(config(format!("this database lacks {lacking} of {title}: {IN_PUBLIC}")).into())
+            }
             tables if self.is_recognised(theirs) => Err(self.is_too_old(&tables.join(", ")).into()),
             tables => {
                 Err(config(format!("this is not {}'s database, it lacks {}", self.title(), named(tables))).into())
@@ -70,30 +80,27 @@ impl Host {
     }
 }
 
-/// The host of a database where sweep has never been. Refuses one that it does not know, unless the operator names one
-/// that fits.
+/// The host of a database where sweep has never been. Refuses one that it does not know, unless the operator names one.
 pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
     let is_sqlite = matches!(db, Db::Sqlite(_));
     if let Some(host) = wanted.as_ref().filter(|host| !host.is_for(is_sqlite)) {
         let database = if is_sqlite { "SQLite" } else { "PostgreSQL" };
         return Err(config(format!("the host {} has no migrations for {database}", host.name())).into());
     }
-    let theirs = tables(db).context("looking for the host's tables")?;
+    let theirs = tables(db).context(LOOKING)?;
     let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(is_sqlite)).cloned().collect();
     let recognised = match wanted {
         Some(wanted) => Ok(wanted),
         None => recognise(&known, &theirs),
     };
-    let host = match (recognised, &mut *db) {
+    match (recognised, &mut *db) {
         // There is no schema of sweep's own in a file.
         (recognised, Db::Sqlite(_)) if !theirs.is_empty() && recognised.as_ref().is_ok_and(|host| host.is_native()) => {
-            return Err(is_anothers(db, &theirs)?.into());
+            Err(is_anothers(db, &theirs)?.into())
         }
-        (Err(_), Db::Sqlite(_)) => return Err(is_anothers(db, &theirs)?.into()),
-        (recognised, _) => recognised?,
-    };
-    host.refuse_unfit(db, &theirs)?;
-    Ok(host)
+        (Err(_), Db::Sqlite(_)) => Err(is_anothers(db, &theirs)?.into()),
+        (recognised, _) => Ok(recognised?),
+    }
 }
 
 fn is_anothers(db: &mut Db, theirs: &BTreeSet<String>) -> QueryResult<Failure> {
@@ -102,8 +109,11 @@ fn is_anothers(db: &mut Db, theirs: &BTreeSet<String>) -> QueryResult<Failure> {
     Ok(config(format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}")))
 }
 
+/// A table of another schema than `public` is called by both names in quotes, as no host can name it: whose it is would
+/// not be asked.
 fn tables(db: &mut Db) -> QueryResult<BTreeSet<String>> {
-    const ON_POSTGRES: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END \
+    const ON_POSTGRES: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text \
+        ELSE format('\"%s\".\"%s\"', nspname, relname) END \
         FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";

@@ -11,6 +11,7 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::manifest::is_odd;
+use super::recognition::IN_PUBLIC;
 use super::{FILES, Host, names};
 use crate::conclusion::config;
 use crate::store::contract::{CONTRACT, Relation, Usage};
@@ -51,8 +52,8 @@ pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let is_sqlite = matches!(db, Db::Sqlite(_));
     let (tables, id) = tables(db).context("looking for tables")?;
     if !tables.iter().any(|table| table.key.is_some()) {
-        let name = catalog::name(db)?;
-        return Err(config(format!("{name} has no tables: expected the database of a control plane")).into());
+        let expected = if is_sqlite { "expected the database of a control plane" } else { IN_PUBLIC };
+        return Err(config(format!("{} has no tables: {expected}", catalog::name(db)?)).into());
     }
     let database = if is_sqlite { "sqlite" } else { "postgres" };
     let tables = Value::from(Serde(&tables));

@@ -3,6 +3,7 @@
 mod functions;
 mod lent;
 mod names;
+mod other_schemas;
 mod planted;
 mod rights_of_others;
 

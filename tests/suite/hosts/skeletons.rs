@@ -97,6 +97,17 @@ fn tables_with_odd_names_are_shown_in_comments_and_named_where_they_can_be() {
 }
 
 #[test]
+fn a_database_whose_tables_are_all_in_another_schema_has_no_beginning() {
+    let database = Scratch::empty();
+    database.run("create schema app; create table app.tasks (id text primary key)");
+    let directory = tempfile::tempdir().expect("a directory");
+    let folder = directory.path().join("new").display().to_string();
+    let says = ["has no tables", "expected tables of the schema public", "sweep works with no other"];
+    command_at(&database.url, ["host", "new", &folder]).run().refused(CONFIG, &says);
+    assert!(!Path::new(&folder).exists());
+}
+
+#[test]
 fn nothing_is_written_over_and_an_empty_database_has_no_host() {
     let database = Scratch::empty();
     let directory = tempfile::tempdir().expect("a directory");
