@@ -58,7 +58,7 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
     let mut verification =
         Verification { options, fixtures: &fixtures, installed: &installed, checks: Vec::new(), cancel, progress };
     verification.check(Promise::Installation, || footprint::installation(&installed, host));
-    if !verification.is_broken() {
+    if !verification.has(Verdict::Broken) && !verification.has(Verdict::NotDecided) {
         verification.play(*rows, program);
         verification
             .check(Promise::Removal, || footprint::removal(&mut Trial::new(&installed, host, &fixtures)?, &copy));
@@ -74,7 +74,10 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
         digest: host.digest(),
         version: env!("CARGO_PKG_VERSION"),
         database: version,
-        holds: if verification.is_broken() { Some(false) } else { left_out.is_empty().then_some(true) },
+        holds: match verification.has(Verdict::Broken) {
+            true => Some(false),
+            false => (left_out.is_empty() && !verification.has(Verdict::NotDecided)).then_some(true),
+        },
         left_out: left_out.into_iter().map(Promise::name).collect(),
         checks: verification.checks,
     })
@@ -108,23 +111,25 @@ impl Verification<'_> {
         let (host, fixtures, installed) = (&self.options.host, self.fixtures, self.installed);
         let of_kind = |kind: Kind| {
             let mut trial = Trial::new(installed, host, fixtures)?;
-            body(&mut trial, kind)
+            let finding = body(&mut trial, kind).unwrap_or_else(|error| Finding::of_error(&error));
+            Ok(finding.unless_hindered(trial.hindrances))
         };
         self.check(promise, || Ok(Finding::all(host.kinds().into_iter().map(of_kind).collect::<Result<_>>()?)));
     }
 
-    /// What fails is broken, whatever was promised. After a signal nothing more is tried, and the copies are dropped.
+    /// What fails is broken, whatever was promised, unless it may pass. After a signal nothing more is tried, and the
+    /// copies are dropped.
     fn check(&mut self, promise: Promise, body: impl FnOnce() -> Result<Finding>) {
         if self.cancel.is_set() || !self.options.includes(promise) {
             return;
         }
         (self.progress)(promise.name());
         let began = Instant::now();
-        let finding = body().unwrap_or_else(|error| Finding::Broken(vec![format!("{error:#}")]));
+        let finding = body().unwrap_or_else(|error| Finding::of_error(&error));
         self.checks.push(finding.into_check(promise, began.elapsed()));
     }
 
-    fn is_broken(&self) -> bool {
-        self.checks.iter().any(|check| check.verdict == Verdict::Broken)
+    fn has(&self, verdict: Verdict) -> bool {
+        self.checks.iter().any(|check| check.verdict == verdict)
     }
 }

@@ -80,7 +80,7 @@ fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusi
         Layout::Json => say(&format!("{:#}\n", json!(certificate))),
         Layout::Table => say(&certificate::render(&certificate)),
     }
-    Ok(if certificate.holds == Some(false) { Conclusion::SomeFailed } else { Conclusion::Done })
+    Ok(certificate.conclusion())
 }
 
 impl HostFlags {

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 
 use super::grid;
+use crate::rules::display::humanize;
 use crate::text::redact;
 use crate::verify::{Certificate, Check, Verdict};
 
@@ -25,6 +26,7 @@ fn verdict(verdict: Verdict) -> String {
     match verdict {
         Verdict::Kept => "kept".green().to_string(),
         Verdict::Broken => "broken".red().to_string(),
+        Verdict::NotDecided => "not decided".yellow().to_string(),
         Verdict::NotTried => "not tried".yellow().to_string(),
     }
 }
@@ -34,20 +36,27 @@ fn evidence(check: &Check) -> String {
         return String::new();
     }
     let lines: String = check.evidence.iter().map(|why| format!("  - {why}\n")).collect();
-    format!("\n{} is broken:\n{lines}", check.name)
+    format!("\n{} is {}:\n{lines}", check.name, humanize(check.verdict.name()))
 }
 
 fn conclusion(checks: &[Check]) -> String {
     let of = |verdict: Verdict| -> Vec<&str> {
         checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name).collect()
     };
-    let (broken, untried) = (of(Verdict::Broken), of(Verdict::NotTried));
-    let untried = if untried.is_empty() { String::new() } else { format!(" Not tried: {}.", untried.join(", ")) };
-    match (broken.as_slice(), of(Verdict::Kept).len()) {
-        ([], 1) => format!("The promise that was tried is kept.{untried}"),
-        ([], kept) => format!("All {kept} promises that were tried are kept.{untried}"),
-        (broken, _) => format!("Broken: {}.{untried}", broken.join(", ")),
-    }
+    let named = |what: &str, verdict: Verdict| match of(verdict).as_slice() {
+        [] => String::new(),
+        names => format!(" {what}: {}.", names.join(", ")),
+    };
+    let broken = named("Broken", Verdict::Broken);
+    let undecided = named("Not decided, so try again", Verdict::NotDecided);
+    let kept = match of(Verdict::Kept).len() {
+        _ if !broken.is_empty() => String::new(),
+        0 if !undecided.is_empty() => String::new(),
+        1 => "The promise that was tried is kept.".to_owned(),
+        kept if undecided.is_empty() => format!("All {kept} promises that were tried are kept."),
+        kept => format!("{kept} promises are kept."),
+    };
+    [kept, broken, undecided, named("Not tried", Verdict::NotTried)].concat().trim_start().to_owned()
 }
 
 /// Says that some checks are no certificate.

@@ -15,13 +15,15 @@ pub fn is_contention(error: &Error) -> bool {
         // Another sweep was first, if it is the ledger's index; one of the host's own is an error.
         Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => info.message().contains("recoveries"),
         Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => true,
-        Error::DatabaseError(_, info) => {
-            ["could not obtain lock", "deadlock detected", "database is locked", "database table is locked"]
-                .iter()
-                .any(|phrase| info.message().contains(phrase))
-        }
+        Error::DatabaseError(_, info) => is_in_other_hands(info.message()),
         _ => false,
     }
+}
+
+fn is_in_other_hands(words: &str) -> bool {
+    const PHRASES: [&str; 4] =
+        ["could not obtain lock", "deadlock detected", "database is locked", "database table is locked"];
+    PHRASES.iter().any(|phrase| words.contains(phrase))
 }
 
 /// Why a transaction did not do what was asked for: the database's error, or a refusal of the request.
@@ -172,6 +174,12 @@ const ADVICE: [Advice; 8] = [
 /// What to do about an error with these words, and whether it lasts until then.
 pub(super) fn advice(words: &str) -> Option<(&'static str, bool)> {
     ADVICE.iter().find(|advice| words.contains(advice.when)).map(|advice| (advice.what, advice.lasts))
+}
+
+/// Do these words of an error say that what was asked may be done at another moment: what it needed was in other hands,
+/// or it took too long?
+pub fn may_pass(words: &str) -> bool {
+    is_in_other_hands(words) || ADVICE.iter().any(|advice| !advice.lasts && words.starts_with(advice.when))
 }
 
 /// A lock was waited for in vain.

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Decision, Id, Policy, Reason, decide};
 use crate::store::candidates::{Candidate, Part};
-use crate::store::errors::of_row;
-use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_alone, read_together};
+use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, errors, read_alone, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.
@@ -30,27 +29,34 @@ impl Judged {
             let mut together = together.unwrap_or_default();
             for id in ids {
                 match together.remove(id) {
-                    Some(facts) => judged.add(id, Ok(Some(facts))),
-                    None => judged.add::<S>(id, read_in_transaction(db, id)?),
+                    Some(facts) => judged.add(id, Ok(Some(facts)))?,
+                    None => judged.add::<S>(id, read_in_transaction(db, id)?)?,
                 }
             }
         }
         Ok(judged)
     }
 
-    fn add<S: Subject>(&mut self, id: &Id, facts: QueryResult<Option<S>>) {
+    /// Fails only with what may pass.
+    fn add<S: Subject>(&mut self, id: &Id, facts: QueryResult<Option<S>>) -> Result<()> {
         let unreadable = match facts {
             Ok(Some(facts)) => {
                 let decision = decide(&facts, &Policy::default()).decision;
                 if is_news(&decision) {
                     self.touched.insert(id.clone(), format!("would be {}: {decision}", Outcome::of(&decision)));
                 }
-                return;
+                return Ok(());
+            }
+            Err(error) if errors::may_pass(&error.to_string()) => {
+                return Err(
+                    Error::from(error).context(format!("select from {}_facts where subject_id = {id}", S::KIND))
+                );
             }
             Ok(None) => format!("{}_facts has no row", S::KIND),
-            Err(error) => of_row(S::KIND, &error),
+            Err(error) => errors::of_row(S::KIND, &error),
         };
         self.unreadable.insert(id.clone(), unreadable);
+        Ok(())
     }
 
     /// What the view of candidates should name and does not.
@@ -71,7 +77,8 @@ fn read_in_transaction<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<Que
 /// All that the view of candidates names.
 pub fn candidates<S: Subject>(db: &mut DbConnection) -> Result<Vec<Candidate>> {
     let all = |db: &mut Db| S::candidates(db, &Part::whole(), i64::MAX);
-    db.in_transaction(Access::ReadOnly, &Timeouts::default(), all).map_err(Error::from)
+    let candidates = db.in_transaction(Access::ReadOnly, &Timeouts::default(), all).map_err(Error::from);
+    candidates.with_context(|| format!("select from {}_candidates", S::KIND))
 }
 
 fn is_news(decision: &Decision) -> bool {

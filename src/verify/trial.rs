@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use chrono::TimeDelta;
 use diesel::QueryResult;
 
@@ -13,7 +13,7 @@ use crate::store::hosts::Host;
 use crate::store::ids::IdType;
 use crate::store::sandbox::{Outsider, Sandbox};
 use crate::store::snapshot::Rows;
-use crate::store::{Access, DbConnection};
+use crate::store::{Access, DbConnection, Subject, errors, for_kind};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
@@ -36,6 +36,8 @@ pub struct Trial<'a> {
     pub outsider: Outsider,
     /// What escalations of sweeps do.
     pub escalation: Escalation,
+    /// What a sweep could not do because it waited in vain: whatever follows from that says nothing of the host.
+    pub hindrances: Vec<String>,
     sandbox: Sandbox,
     made: u32,
 }
@@ -51,6 +53,11 @@ impl Observer for Swept {
 }
 
 impl Swept {
+    /// The subjects that failed, and why.
+    pub fn failures(&self) -> impl Iterator<Item = &Examined> {
+        self.0.values().filter(|examined| matches!(examined.outcome, Outcome::Failed | Outcome::Unknown))
+    }
+
     /// Was it left alone, without an error?
     pub fn refuse_touched(&self, made: &Made, why: &str) -> Option<String> {
         let examined = self.0.get(&(made.kind, made.id.clone()))?;
@@ -78,6 +85,13 @@ impl Swept {
     }
 }
 
+/// An error of a block. Of what may pass it says which statement waited, and with it on which relation: the server
+/// says neither.
+pub fn of_block(block: &Block, sql: &str, error: diesel::result::Error) -> Error {
+    let waited = if errors::may_pass(&error.to_string()) { format!(" ({sql})") } else { String::new() };
+    Error::from(error).context(format!("`-- fixture {block}`{waited}"))
+}
+
 /// What a subject is called in evidence.
 pub fn name(made: &Made) -> String {
     format!("{} {}", made.kind, made.id)
@@ -89,7 +103,7 @@ impl<'a> Trial<'a> {
         let sandbox = installed.copy()?;
         let outsider = sandbox.connect(host)?;
         let escalation = Policy::default().escalation;
-        Ok(Trial { host, fixtures, outsider, escalation, sandbox, made: 0 })
+        Ok(Trial { host, fixtures, outsider, escalation, hindrances: Vec::new(), sandbox, made: 0 })
     }
 
     /// For sweeps. One connection works: each more plans all of the host's views anew.
@@ -99,10 +113,26 @@ impl<'a> Trial<'a> {
         Options { guard: None, wakes_per_agent_max: u32::MAX, connections: 1, ..options }
     }
 
-    pub fn sweep(&self) -> Result<Swept> {
+    pub fn sweep(&mut self) -> Result<Swept> {
         let mut swept = Swept::default();
         sweep::run(&self.options(), &Cancel::default(), &mut swept)?;
+        self.hear_of(&swept);
         Ok(swept)
+    }
+
+    /// Remembers what hindered a sweep: a server names neither the relation nor the statement.
+    pub fn hear_of(&mut self, swept: &Swept) {
+        let is_hindered = |examined: &&Examined| {
+            matches!(examined.outcome, Outcome::Busy | Outcome::Failed | Outcome::Unknown)
+                && errors::may_pass(&examined.reason)
+        };
+        let hindered = swept.0.values().filter(is_hindered);
+        self.hindrances.extend(hindered.map(|Examined { kind, id, reason, .. }| {
+            let mut relations: Vec<&str> =
+                for_kind!(kind, S => S::RIGHTS).iter().map(|(relation, _)| *relation).collect();
+            relations.dedup();
+            format!("{kind} {id}: a statement of a sweep's on {}: {reason}", relations.join(", "))
+        }));
     }
 
     /// A connection like those of a sweep.
@@ -141,7 +171,7 @@ impl<'a> Trial<'a> {
     /// Lets something happen to a subject, so many minutes ago.
     pub fn play(&mut self, block: &Block, made: &Made, minutes: i64) -> Result<()> {
         let sql = self.sql(block, made, minutes)?;
-        self.outsider.run(&sql).with_context(|| format!("`-- fixture {block}`"))
+        self.outsider.run(&sql).map_err(|error| of_block(block, &sql, error))
     }
 
     pub fn happens(&mut self, event: Event, made: &Made, minutes: i64) -> Result<()> {
@@ -200,7 +230,7 @@ impl<'a> Trial<'a> {
     pub fn ask(&mut self, event: Event, made: &Made) -> Result<Vec<String>> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
-        self.outsider.texts(&sql).with_context(|| format!("`-- fixture {block}`"))
+        self.outsider.texts(&sql).map_err(|error| of_block(&block, &sql, error))
     }
 
     /// The rows of all tables but the one that each sweep writes in any case.

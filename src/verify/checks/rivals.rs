@@ -10,11 +10,11 @@ use diesel::QueryResult;
 
 use super::story::in_vain;
 use crate::rules::Kind;
-use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
-use crate::sweep::{self, Cancel, Options, Outcome};
+use crate::store::{Access, Db, Lock, Subject, Timeouts, errors, for_kind};
+use crate::sweep::{self, Cancel, Examined, Options, Outcome};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::trial::{Trial, name};
+use crate::verify::trial::{Swept, Trial, name, of_block};
 
 /// `sweep` as a process, to be killed.
 pub struct Subprocess {
@@ -62,18 +62,24 @@ fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
 }
 
 /// What went wrong.
-fn at_once(trial: &Trial) -> Result<Vec<String>> {
+fn at_once(trial: &mut Trial) -> Result<Vec<String>> {
     let options = Options { connections: CONNECTIONS, ..trial.options() };
-    thread::scope(|scope| {
+    let swept: Vec<Swept> = thread::scope(|scope| {
         let sweep = || {
-            let summary = sweep::run(&options, &Cancel::default(), &mut ())?;
-            let failed = summary.total().failed + summary.total().unknown;
-            Ok((failed != 0).then(|| format!("{failed} subjects failed in one of {SWEEPS} sweeps at once")))
+            let mut swept = Swept::default();
+            sweep::run(&options, &Cancel::default(), &mut swept)?;
+            Ok(swept)
         };
         let sweeps: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(sweep)).collect();
-        let ended = sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep does not panic"));
-        Ok(ended.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-    })
+        sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep does not panic")).collect::<Result<_>>()
+    })?;
+    swept.iter().for_each(|swept| trial.hear_of(swept));
+    let failed = swept.iter().flat_map(Swept::failures);
+    Ok(failed
+        .map(|Examined { kind, id, reason, .. }| {
+            format!("{kind} {id}: failed in one of {SWEEPS} sweeps at once: {reason}")
+        })
+        .collect())
 }
 
 /// One wake and one row of the ledger, whoever was at it.
@@ -100,18 +106,19 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         host.wait_at_most(MOMENT)?;
         let locked = db.in_transaction(Access::Write, &Timeouts::default(), |db| {
             let lock = lock(kind, db, &made)?;
-            let wrote = host.begin(&sql).is_ok();
+            let wrote = host.begin(&sql);
             host.roll_back();
             QueryResult::Ok((lock, wrote))
         })?;
         match locked {
             (Lock::Nothing, _) => evidence.push(format!("{}: cannot be locked", name(&made))),
-            (_, true) => evidence.push(format!(
+            (_, Ok(())) => evidence.push(format!(
                 "{}: `-- fixture {block}` did not wait while a sweep had it in hand: the lock does not reach the \
                  host's rows",
                 name(&made)
             )),
-            (_, false) => {}
+            (_, Err(error)) if errors::is_contention(&error) || errors::is_lock_timeout(&error) => {}
+            (_, Err(error)) => return Err(of_block(&block, &sql, error)),
         }
     }
     // The control: a sweep has such work in hand.

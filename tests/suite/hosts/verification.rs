@@ -4,6 +4,7 @@
 mod broken_promises;
 mod copies;
 mod some_checks;
+mod undecided;
 
 use std::path::Path;
 
