@@ -16,6 +16,10 @@
 -- fixture issue: stops
 -- What was at work on {{ '{{ issue }}' }} ended at {{ '{{ at }}' }}, and it is in progress as before.
 
+-- fixture issue: dies
+-- What was at work on {{ '{{ issue }}' }} gave its last sign of life at {{ '{{ at }}' }}, and says still that it is running. Remove this block if there
+-- are no signs of life.
+
 -- fixture issue: queued
 -- At {{ '{{ at }}' }} your scheduler queued a wake of {{ '{{ issue }}' }} by itself, which nobody has taken up yet.
 
@@ -25,6 +29,9 @@ select 0
 
 -- fixture issue: taken up
 -- Your scheduler took up the wake that waited for {{ '{{ issue }}' }}, and {{ '{{ agent }}' }} has been at work since {{ '{{ at }}' }}.
+
+-- fixture issue: claimed
+-- Your scheduler took the wake that waited for {{ '{{ issue }}' }} at {{ '{{ at }}' }}, and nothing has begun. Remove this block if both are one step.
 
 -- fixture issue: finished
 -- {{ '{{ issue }}' }} was finished at {{ '{{ at }}' }}, and nobody is at work on it any more.

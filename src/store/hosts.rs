@@ -225,7 +225,7 @@ impl Host {
     }
 
     /// Does sweep derive its facts itself, from its runs and wakes?
-    pub(super) fn has_derived_facts(&self) -> bool {
+    pub fn has_derived_facts(&self) -> bool {
         self.manifest.derived_facts
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{BigInt, Nullable, Text};
 
 use super::Db;
 
@@ -41,6 +41,16 @@ pub fn rows(db: &mut Db) -> QueryResult<Rows> {
         Ok((table, rows.into_iter().collect()))
     };
     queries(db)?.into_iter().map(|query| rows(db, query)).collect()
+}
+
+/// The first column of a query's rows, those without a value left out.
+pub fn texts(db: &mut Db, query: &str) -> QueryResult<Vec<String>> {
+    let query = format!("WITH answer (value) AS (\n{query}\n) SELECT CAST(value AS text) FROM answer");
+    let rows: Vec<Option<String>> = match db {
+        Db::Postgres(db) => sql::<Nullable<Text>>(&query).load(db)?,
+        Db::Sqlite(db) => sql::<Nullable<Text>>(&query).load(db)?,
+    };
+    Ok(rows.into_iter().flatten().collect())
 }
 
 /// How many there are.

@@ -3,6 +3,7 @@
 pub mod candidates;
 pub mod cost;
 pub mod footprint;
+pub mod life;
 pub mod patience;
 pub mod rivals;
 pub mod story;

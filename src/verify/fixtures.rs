@@ -49,6 +49,10 @@ pub enum Event {
     Queued,
     /// What was at work on it ended or fell silent then: it is stranded.
     Stops,
+    /// Whoever was at work died then: the host calls that work running still, without a sign of life since then.
+    Dies,
+    /// The wake that waited was taken then, and nothing has begun: no run, and no sign of life.
+    Claimed,
     /// Its agent finished it then.
     Finished,
     /// How many wakes or commands for it wait until the host takes them up? One query.
@@ -62,6 +66,13 @@ pub enum Event {
     Noted,
     /// Makes many that are finished, with what was at work on them.
     Crowd,
+}
+
+impl Event {
+    /// Not every host has signs of life, wakes that are taken before a run begins, or a place where people write.
+    fn is_optional(self) -> bool {
+        matches!(self, Event::Dies | Event::Claimed | Event::Noted)
+    }
 }
 
 impl Block {
@@ -92,7 +103,7 @@ impl Block {
                 Kind::Step => &[Event::AtWork, Event::Stops, Event::Finished, Event::Wakes, Event::TakenUp],
                 Kind::Issue => <Event as strum::VariantArray>::VARIANTS,
             };
-            let events = events.iter().filter(|event| **event != Event::Noted);
+            let events = events.iter().filter(|event| !event.is_optional());
             [Block::Stranded(kind)].into_iter().chain(events.map(move |event| Block::Of(kind, *event)))
         };
         [Block::Agent].into_iter().chain(kinds.iter().copied().flat_map(of_kind))

@@ -8,12 +8,12 @@ use chrono::TimeDelta;
 use diesel::QueryResult;
 
 use super::fixtures::{Block, Event, Fixtures, Made, Values};
-use crate::rules::{Escalation, Id, Kind, Policy};
+use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::hosts::Host;
 use crate::store::ids::IdType;
 use crate::store::sandbox::{Outsider, Sandbox};
 use crate::store::snapshot::Rows;
-use crate::store::{Access, DbConnection, Subject, errors, for_kind};
+use crate::store::{Access, Db, DbConnection, Subject, Timeouts, errors, for_kind, read_alone};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
@@ -231,6 +231,21 @@ impl<'a> Trial<'a> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
         self.outsider.texts(&sql).map_err(|error| of_block(&block, &sql, error))
+    }
+
+    /// Asks as a sweep does, by the names that sweeps know.
+    pub fn ask_of_host<T>(&self, question: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+        let mut db = self.connect(Access::ReadOnly)?;
+        db.in_transaction(Access::ReadOnly, &Timeouts::default(), question).map_err(Error::from)
+    }
+
+    /// What the rules say of a subject now; none, if it has no facts.
+    pub fn decision(&self, made: &Made) -> Result<Option<Decision>> {
+        let policy = Policy::default();
+        for_kind!(made.kind, S => {
+            let facts = self.ask_of_host(|db| read_alone::<S>(db, &made.id, &policy))?;
+            Ok(facts.map(|facts| decide(&facts, &policy).decision))
+        })
     }
 
     /// The rows of all tables but the one that each sweep writes in any case.

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Nullable, Text};
+use diesel::sql_types::Text;
 
 use crate::rules::{Id, Kind};
 use crate::store::hosts::Host;
@@ -77,14 +77,9 @@ impl Outsider {
         })
     }
 
-    /// The first column of a query's rows, those without a value left out.
+    /// See `snapshot::texts`.
     pub fn texts(&mut self, query: &str) -> QueryResult<Vec<String>> {
-        let query = format!("WITH answer (value) AS (\n{query}\n) SELECT CAST(value AS text) FROM answer");
-        let rows: Vec<Option<String>> = match &mut self.db {
-            Db::Postgres(db) => sql::<Nullable<Text>>(&query).load(db)?,
-            Db::Sqlite(db) => sql::<Nullable<Text>>(&query).load(db)?,
-        };
-        Ok(rows.into_iter().flatten().collect())
+        snapshot::texts(&mut self.db, query)
     }
 
     /// Lets time pass for what the ledger remembers.

@@ -23,9 +23,9 @@ const LEDGER: [Option<(&str, bool, bool)>; 6] = [
 ];
 
 /// What was at work on a subject, if anything.
-const WORK: [&[Event]; 3] = [&[], &[Event::AtWork], &[Event::AtWork, Event::Stops]];
+const WORK: [&[Event]; 4] = [&[], &[Event::AtWork], &[Event::AtWork, Event::Stops], &[Event::AtWork, Event::Dies]];
 /// What became of a wake of sweep's, if there was one.
-const WAKES: [&[Event]; 3] = [&[], &[Event::TakenUp], &[Event::TakenUp, Event::Stops]];
+const WAKES: [&[Event]; 4] = [&[], &[Event::TakenUp], &[Event::TakenUp, Event::Stops], &[Event::Claimed]];
 
 /// So many at once.
 const BATCH: usize = 100;
@@ -69,9 +69,12 @@ fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {
     let blocks = |events: &[Event], change: &Option<Block>| -> Vec<Block> {
         events.iter().map(|event| Block::Of(kind, *event)).chain(change.clone()).collect()
     };
+    // What is optional is not in all fixtures.
+    let has = |events: &&&[Event]| events.iter().all(|event| trial.fixtures.has(&Block::Of(kind, *event)));
+    let (works, woken): (Vec<_>, Vec<_>) = (WORK.iter().filter(has).collect(), WAKES.iter().filter(has).collect());
     let mut cases = Vec::new();
     for change in &changes {
-        for (work, ledger) in WORK.iter().flat_map(|work| LEDGER.map(|ledger| (work, ledger))) {
+        for (work, ledger) in works.iter().flat_map(|work| LEDGER.map(|ledger| (work, ledger))) {
             for minutes in [AN_HOUR, 0] {
                 let made = trial.unmade(kind);
                 cases.push(Case { made, blocks: blocks(work, change), ledger, minutes, is_woken: false });
@@ -79,7 +82,7 @@ fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {
         }
         // Whatever else is there, a wake hides its subject for a minute.
         let is_of_no_matter = matches!(change, Some(Block::Also(..)));
-        let wakes = if trial.takes_wakes(kind) && !is_of_no_matter { &WAKES[..] } else { &[] };
+        let wakes = if trial.takes_wakes(kind) && !is_of_no_matter { &woken[..] } else { &[] };
         for (wake, ledger) in wakes.iter().flat_map(|wake| LEDGER.map(|ledger| (wake, ledger))) {
             let made = trial.unmade(kind);
             cases.push(Case { made, blocks: blocks(wake, change), ledger, minutes: AN_HOUR, is_woken: true });

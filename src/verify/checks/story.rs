@@ -1,8 +1,11 @@
 //! What becomes of stranded work: a wake, and what follows it.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use diesel::QueryResult;
 
+use super::life::{refuse_false_success, refuse_hiding_claim, refuse_living_dead, refuse_strange_ids, refuse_untaken};
 use crate::rules::issue::NEEDS_A_PERSON;
 use crate::rules::{Escalation, Facts, Kind};
 use crate::store::{Access, Db, Subject, Timeouts, for_kind, wakes};
@@ -24,7 +27,9 @@ pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     evidence.extend(refuse_waiting(trial, &made, before.unwrap_or_default() + 1)?);
     evidence.extend(refuse_others(trial, &made)?);
+    evidence.extend(refuse_strange_ids(trial, &made)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
+    evidence.extend(refuse_living_dead(trial, kind)?);
     let seen = match (kind, before) {
         (_, None) => "a person at once",
         (Kind::Session, Some(_)) => "1 command",
@@ -46,31 +51,28 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     }
     evidence.extend(trial.sweep()?.refuse_touched(&made, "its agent is at work again"));
     evidence.extend(refuse_waiting(trial, &made, 0)?);
+    evidence.extend(refuse_untaken(trial, &made)?);
     trial.happens(Event::Finished, &made, 0)?;
     evidence.extend(trial.sweep()?.refuse_touched(&made, "it is finished"));
     evidence.extend(refuse_second_sweep(trial, &made)?);
+    evidence.extend(refuse_false_success(trial, kind)?);
     Ok(Finding::of(kind.plural(), evidence))
 }
 
 /// When no attempt helped, a person is notified where people look, once.
 pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let made = trial.stranded(kind)?;
-    let noted = Block::Of(kind, Event::Noted);
-    let is_noted = trial.fixtures.has(&noted);
-    if is_noted {
-        trial.play(&noted, &made, AN_HOUR)?;
-    }
+    let noted = note(trial, &made)?;
     let continuations = match until_escalated(trial, &made)? {
         Ok(continuations) => continuations,
         Err(why) => return Ok(Finding::Broken(vec![why])),
     };
     let mut evidence: Vec<String> = refuse_unseen(trial, &made)?.into_iter().collect();
-    if is_noted && !trial.rows()?.values().flat_map(|rows| rows.values()).any(|row| row.contains(WORDS)) {
-        evidence.push(format!("{}: what `-- fixture {noted}` wrote is gone", name(&made)));
-    }
+    evidence.extend(refuse_overwritten(trial, &made, &noted)?);
     evidence.extend(refuse_waiting(trial, &made, 0)?);
     evidence.extend(refuse_others(trial, &made)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
+    evidence.extend(refuse_hiding_claim(trial, kind)?);
     if kind == Kind::Issue {
         evidence.extend(comment_only(trial)?);
     }
@@ -119,7 +121,9 @@ fn comment_only(trial: &mut Trial) -> Result<Vec<String>> {
     trial.escalation = Escalation::CommentOnly;
     let before = comments(trial)?;
     let made = trial.stranded(Kind::Issue)?;
+    let noted = note(trial, &made)?;
     let mut evidence: Vec<String> = until_escalated(trial, &made)?.err().into_iter().collect();
+    evidence.extend(refuse_overwritten(trial, &made, &noted)?);
     if comments(trial)? <= before {
         evidence.push(format!("{}: was escalated, and no row of the host's has the comment", name(&made)));
     }
@@ -132,6 +136,40 @@ fn comments(trial: &mut Trial) -> QueryResult<usize> {
     let rows = trial.rows()?;
     let of_host = rows.iter().filter(|(table, _)| !trial.is_of_sweep(table));
     Ok(of_host.flat_map(|(_, rows)| rows.values()).filter(|row| row.contains(NEEDS_A_PERSON)).count())
+}
+
+/// In how many rows of each table there is what a person wrote.
+type Noted = BTreeMap<String, usize>;
+
+/// Lets a person write about a subject, where the host has a place for that.
+fn note(trial: &mut Trial, made: &Made) -> Result<Option<Noted>> {
+    let block = Block::Of(made.kind, Event::Noted);
+    if !trial.fixtures.has(&block) {
+        return Ok(None);
+    }
+    trial.play(&block, made, AN_HOUR)?;
+    Ok(Some(rows_with_words(trial)?))
+}
+
+fn rows_with_words(trial: &mut Trial) -> QueryResult<Noted> {
+    let count = |rows: BTreeMap<String, String>| rows.values().filter(|row| row.contains(WORDS)).count();
+    let noted = trial.rows()?.into_iter().map(|(table, rows)| (table, count(rows)));
+    Ok(noted.filter(|(_, rows)| 0 < *rows).collect())
+}
+
+/// A person's words stand where they stood. A copy in another table, such as a log of changes, is not where people
+/// look.
+fn refuse_overwritten(trial: &mut Trial, made: &Made, noted: &Option<Noted>) -> Result<Vec<String>> {
+    let Some(noted) = noted else { return Ok(Vec::new()) };
+    let left = rows_with_words(trial)?;
+    let is_gone = |(table, rows): &(&String, &usize)| left.get(*table).is_none_or(|left| left < *rows);
+    let gone = noted.iter().filter(is_gone).map(|(table, _)| format!(" from {table}"));
+    let nowhere = noted.is_empty().then(String::new);
+    let block = Block::Of(made.kind, Event::Noted);
+    Ok(gone
+        .chain(nowhere)
+        .map(|table| format!("{}: what `-- fixture {block}` wrote is gone{table}", name(made)))
+        .collect())
 }
 
 /// The host takes the wakes up, and what they began ends and leaves the subjects stranded; half an hour goes by.

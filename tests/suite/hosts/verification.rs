@@ -3,6 +3,7 @@
 
 mod broken_promises;
 mod copies;
+mod dead_and_taken;
 mod some_checks;
 mod undecided;
 
@@ -30,6 +31,17 @@ fn verify(url: &str, host: &[&str]) -> Ran {
 /// Plays this check alone, after the installation.
 fn verify_one(url: &str, folder: &Folder, check: &str) -> Ran {
     verify(url, &["--host-dir", &folder.path().display().to_string(), "--check", check])
+}
+
+/// Plays these checks, and each is kept.
+#[track_caller]
+fn keeps(database: &Scratch, folder: &Folder, checks: &[&str]) {
+    let folder = folder.path().display().to_string();
+    let flags = checks.iter().flat_map(|check| ["--check", check]);
+    let ran = verify(&database.url, &["--host-dir", &folder].into_iter().chain(flags).collect::<Vec<_>>()).done();
+    let certificate = ran.json();
+    let broken: Vec<_> = verdicts(&certificate).into_iter().filter(|(_, verdict)| *verdict != "kept").collect();
+    assert_eq!(broken, [], "{certificate:#}");
 }
 
 fn tables() -> Scratch {

@@ -28,6 +28,9 @@ insert into runs (id, agent_id, issue_id, wake_id, status, created_at)
 select {{ id }}, agent_id, issue_id, id, 'running', {{ at }} from wakes where issue_id = {{ issue }} and status = 'queued';
 update wakes set status = 'completed' where issue_id = {{ issue }} and status = 'queued';
 
+-- fixture issue: claimed
+update wakes set status = 'claimed', created_at = {{ at }}, updated_at = {{ at }} where issue_id = {{ issue }} and status = 'queued';
+
 -- fixture issue: finished
 update runs set status = 'succeeded', finished_at = {{ at }} where issue_id = {{ issue }} and status = 'running';
 update issues set status = 'done', updated_at = {{ at }} where id = {{ issue }};
@@ -86,6 +89,9 @@ select count(*) from wakes where plan_step_id = {{ step }} and status = 'queued'
 insert into runs (id, agent_id, plan_step_id, wake_id, status, created_at)
 select {{ id }}, agent_id, plan_step_id, id, 'running', {{ at }} from wakes where plan_step_id = {{ step }} and status = 'queued';
 update wakes set status = 'completed' where plan_step_id = {{ step }} and status = 'queued';
+
+-- fixture step: claimed
+update wakes set status = 'claimed', created_at = {{ at }}, updated_at = {{ at }} where plan_step_id = {{ step }} and status = 'queued';
 
 -- fixture step: finished
 update runs set status = 'succeeded', finished_at = {{ at }} where plan_step_id = {{ step }} and status = 'running';

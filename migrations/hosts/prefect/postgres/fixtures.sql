@@ -46,6 +46,9 @@ update events set occurred = least(occurred, {{ at }}) where resource_id = 'pref
 update log set timestamp = least(timestamp, {{ at }}) where flow_run_id = {{ issue }};
 update task_run set updated = least(updated, {{ at }}) where flow_run_id = {{ issue }};
 
+-- fixture issue: dies
+delete from events where resource_id = 'prefect.flow-run.' || {{ issue }} and occurred > {{ at }};
+
 -- fixture issue: queued
 insert into flow_run_state (id, flow_run_id, type, name, timestamp)
 select {{ id }}, {{ issue }}, 'SCHEDULED', 'AwaitingRetry', greatest({{ at }}, max(timestamp) + interval '1 microsecond')
@@ -73,6 +76,13 @@ from flow_run_state s where s.id = {{ id }} and f.id = {{ issue }};
 insert into events (event, resource_id, occurred, received, recorded, resource, payload)
 select 'prefect.flow-run.heartbeat', 'prefect.flow-run.' || {{ issue }}, at, at, at, '{}', '{}'
 from (values ({{ at }}), (now())) as heartbeat (at);
+
+-- fixture issue: claimed
+update flow_run_state set timestamp = {{ at }} - number * interval '1 microsecond'
+from (select id as later, row_number() over (order by timestamp desc) as number from flow_run_state where flow_run_id = {{ issue }}) s
+where id = later and timestamp > {{ at }} - number * interval '1 microsecond';
+insert into flow_run_state (id, flow_run_id, type, name, timestamp) values ({{ id }}, {{ issue }}, 'PENDING', 'Pending', {{ at }});
+update flow_run set state_id = {{ id }}, state_type = 'PENDING', state_name = 'Pending', state_timestamp = {{ at }} where id = {{ issue }};
 
 -- fixture issue: finished
 insert into flow_run_state (id, flow_run_id, type, name, timestamp)

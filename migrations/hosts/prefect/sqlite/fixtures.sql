@@ -57,6 +57,9 @@ update events set occurred = min(occurred, strftime('%Y-%m-%d %H:%M:%f000', {{ a
 update log set timestamp = min(timestamp, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where flow_run_id = {{ issue }};
 update task_run set updated = min(updated, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where flow_run_id = {{ issue }};
 
+-- fixture issue: dies
+delete from events where resource_id = 'prefect.flow-run.' || {{ issue }} and occurred > strftime('%Y-%m-%d %H:%M:%f000', {{ at }});
+
 -- fixture issue: queued
 insert into flow_run_state (id, flow_run_id, type, name, timestamp)
 select {{ id }}, {{ issue }}, 'SCHEDULED', 'AwaitingRetry', max(strftime('%Y-%m-%d %H:%M:%f000', {{ at }}), strftime('%Y-%m-%d %H:%M:%f000', max(timestamp), '+0.001 seconds'))
@@ -85,6 +88,18 @@ where id = {{ issue }};
 insert into events (event, resource_id, occurred, received, recorded, resource, payload)
 select 'prefect.flow-run.heartbeat', 'prefect.flow-run.' || {{ issue }}, at, at, at, '{}', '{}'
 from (select strftime('%Y-%m-%d %H:%M:%f000', {{ at }}) as at union all select strftime('%Y-%m-%d %H:%M:%f000', 'now'));
+
+-- fixture issue: claimed
+update flow_run_state
+set timestamp = s.at
+from (select id, strftime('%Y-%m-%d %H:%M:%f000', {{ at }}, printf('-%f seconds', 0.001 * row_number() over (order by timestamp desc))) as at
+      from flow_run_state where flow_run_id = {{ issue }}) s
+where flow_run_state.id = s.id and timestamp > s.at;
+insert into flow_run_state (id, flow_run_id, type, name, timestamp)
+values ({{ id }}, {{ issue }}, 'PENDING', 'Pending', strftime('%Y-%m-%d %H:%M:%f000', {{ at }}));
+update flow_run
+set (state_id, state_type, state_name, state_timestamp) = (select id, type, name, timestamp from flow_run_state where id = {{ id }})
+where id = {{ issue }};
 
 -- fixture issue: finished
 insert into flow_run_state (id, flow_run_id, type, name, timestamp)

@@ -5,8 +5,9 @@ use rstest::rstest;
 
 use super::{SOME_FAILED, tables, verdicts, verify_one};
 use crate::support::folder::Folder;
+use crate::support::scratch::Scratch;
 
-const UP: &str = "postgres/0001_work/up.sql";
+pub(super) const UP: &str = "postgres/0001_work/up.sql";
 const INSERT_A_JOB: &str =
     "insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;";
 
@@ -204,7 +205,7 @@ fn a_host_that_breaks_a_promise_is_found_out_by_it(
 ) {
     let folder = Folder::new();
     folder.replace(UP, from, to);
-    is_found_out(&folder, check, why);
+    is_found_out(&audited(), &folder, check, why);
 }
 
 /// Their queue stands in neither view.
@@ -221,11 +222,10 @@ fn wakes_of_the_host_that_are_not_seen_are_found_out() {
         "left join wake_jobs w on w.job_id = j.id;",
         "left join wake_jobs w on w.job_id = j.id where j.state <> 'queued';",
     );
-    is_found_out(&folder, "patience", "`-- fixture issue: queued`");
+    is_found_out(&audited(), &folder, "patience", "`-- fixture issue: queued`");
 }
 
-#[track_caller]
-fn is_found_out(folder: &Folder, check: &str, why: &str) {
+fn audited() -> Scratch {
     let database = tables();
     database.run(
         "create table audit (task_id bigint);
@@ -233,6 +233,11 @@ fn is_found_out(folder: &Folder, check: &str, why: &str) {
          create trigger audited before insert on audit for each row execute function audited();
          create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks'",
     );
+    database
+}
+
+#[track_caller]
+pub(super) fn is_found_out(database: &Scratch, folder: &Folder, check: &str, why: &str) {
     let ran = verify_one(&database.url, folder, check);
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     let certificate = ran.json();
