@@ -35,6 +35,12 @@ update heartbeat_runs set status = 'running', created_at = {{ at }}, started_at 
 where context_snapshot ->> 'issueId' = {{ issue }} and status = 'queued';
 update agent_wakeup_requests set status = 'claimed', created_at = {{ at }} where payload ->> 'issueId' = {{ issue }} and status = 'queued';
 
+-- fixture issue: claimed
+-- Its server went down between the wake and the work: the wake stays claimed, and its run is failed by the next start.
+update heartbeat_runs set status = 'failed', created_at = {{ at }}, finished_at = {{ at }}, updated_at = {{ at }}
+where context_snapshot ->> 'issueId' = {{ issue }} and status = 'queued';
+update agent_wakeup_requests set status = 'claimed', created_at = {{ at }} where payload ->> 'issueId' = {{ issue }} and status = 'queued';
+
 -- fixture issue: finished
 update heartbeat_runs set status = 'succeeded', finished_at = {{ at }}, updated_at = {{ at }}
 where context_snapshot ->> 'issueId' = {{ issue }} and status = 'running';
