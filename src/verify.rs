@@ -15,7 +15,7 @@ use anyhow::Result;
 
 pub use certificate::{Certificate, Check, Finding, Verdict};
 pub use checks::rivals::Subprocess;
-use checks::{candidates, cost, footprint, patience, rivals, story};
+use checks::{candidates, cost, coverage, footprint, patience, rivals, story};
 use fixtures::Fixtures;
 pub use promise::Promise;
 use trial::Trial;
@@ -105,6 +105,8 @@ impl Verification<'_> {
         self.of_each_kind(Promise::Kills, |trial, kind| rivals::kills(trial, kind, program));
         self.of_each_kind(Promise::Footprint, footprint::footprint);
         self.of_each_kind(Promise::Cost, |trial, kind| cost::cost(trial, kind, rows));
+        let (host, fixtures, installed) = (&self.options.host, self.fixtures, self.installed);
+        self.check(Promise::Coverage, || coverage::coverage(&mut Trial::new(installed, host, fixtures)?));
     }
 
     fn of_each_kind(&mut self, promise: Promise, body: impl Fn(&mut Trial, Kind) -> Result<Finding>) {

@@ -54,7 +54,8 @@ pub struct HostVerifyFlags {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub rows: u32,
     /// Only this check, which is no certificate (repeatable): continuation, recovery, escalation, patience, candidates,
-    /// rivals, locks, kills, footprint, cost, removal; the installation is always played, since the others need it
+    /// rivals, locks, kills, footprint, cost, coverage, removal; the installation is always played, since the others
+    /// need it
     #[arg(long = "check", value_name = "NAME", value_parser = CHECK, hide_possible_values = true)]
     pub checks: Vec<Promise>,
     #[command(flatten)]

@@ -1,5 +1,7 @@
 //! What stands in a database, as texts that can be compared: its schema, and its rows.
 
+mod values;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::dsl::sql;
@@ -7,6 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 
 use super::Db;
+pub use values::{ColumnValues, held, listed};
 
 /// Everything that a migration can make, one line each, its schema first; on SQLite the schema is empty.
 pub fn catalog(db: &mut Db) -> QueryResult<BTreeSet<String>> {

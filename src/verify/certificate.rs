@@ -55,7 +55,8 @@ pub struct Check {
     pub verdict: Verdict,
     /// What was tried and seen, or why it was not tried.
     pub seen: String,
-    /// Of one that is broken: how that showed. Of one that is not decided: what stood in the way.
+    /// Of one that is broken: how that showed. Of one that is not decided: what stood in the way. Of one that was not
+    /// tried: what of it, all of it.
     pub evidence: Vec<String>,
     pub duration_ms: u64,
 }
@@ -84,7 +85,8 @@ pub enum Finding {
     Kept(String),
     Broken(Vec<String>),
     NotDecided(Vec<String>),
-    NotTried(String),
+    /// Why, and what exactly.
+    NotTried(String, Vec<String>),
 }
 
 impl Finding {
@@ -120,14 +122,14 @@ impl Finding {
                 Finding::Kept(what) => seen.push(what),
                 Finding::Broken(why) => evidence.extend(why),
                 Finding::NotDecided(why) => undecided.extend(why),
-                Finding::NotTried(why) => untried.push(why),
+                Finding::NotTried(why, _) => untried.push(why),
             }
         }
         if evidence.is_empty() && !undecided.is_empty() {
             return Finding::NotDecided(undecided);
         }
         if evidence.is_empty() && seen.is_empty() {
-            return Finding::NotTried(untried.join("; "));
+            return Finding::NotTried(untried.join("; "), Vec::new());
         }
         Finding::of([seen, untried].concat().join("; "), evidence)
     }
@@ -137,9 +139,10 @@ impl Finding {
             Finding::Kept(seen) => (Verdict::Kept, seen, Vec::new()),
             Finding::Broken(evidence) => (Verdict::Broken, further(&evidence), evidence),
             Finding::NotDecided(evidence) => (Verdict::NotDecided, further(&evidence), evidence),
-            Finding::NotTried(why) => (Verdict::NotTried, why, Vec::new()),
+            Finding::NotTried(why, what) => (Verdict::NotTried, why, what),
         };
-        let evidence = evidence.iter().take(EVIDENCE_MAX).map(|why| cut(&redact(why), LENGTH_MAX)).collect();
+        let most = if verdict == Verdict::NotTried { usize::MAX } else { EVIDENCE_MAX };
+        let evidence = evidence.iter().take(most).map(|why| cut(&redact(why), LENGTH_MAX)).collect();
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         Check { name: promise.name(), promise: promise.sentence(), verdict, seen, evidence, duration_ms }
     }

@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod cost;
+pub mod coverage;
 pub mod footprint;
 pub mod life;
 pub mod patience;

@@ -14,6 +14,7 @@ pub enum Promise {
     Kills,
     Footprint,
     Cost,
+    Coverage,
     Removal,
 }
 
@@ -40,6 +41,7 @@ impl Promise {
             Promise::Kills => "a sweep that is killed leaves nothing half done",
             Promise::Footprint => "a dry run writes nothing, a sweep only what it must",
             Promise::Cost => "nomination, and the facts of one, beside finished work",
+            Promise::Coverage => "the fixtures make each state that the tables allow",
             Promise::Removal => "uninstalling leaves the schema as it was",
         }
     }

@@ -12,7 +12,7 @@ use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::hosts::Host;
 use crate::store::ids::IdType;
 use crate::store::sandbox::{Outsider, Sandbox};
-use crate::store::snapshot::Rows;
+use crate::store::snapshot::{ColumnValues, Rows};
 use crate::store::{Access, Db, DbConnection, Subject, Timeouts, errors, for_kind, read_alone};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
@@ -253,6 +253,20 @@ impl<'a> Trial<'a> {
         let mut rows = self.outsider.rows()?;
         rows.retain(|table, _| !["sweep.sweeps", "sweep_sweeps", "sweeps"].contains(&table.as_str()));
         Ok(rows)
+    }
+
+    /// The columns of the host's tables, with the values that their schema lists.
+    pub fn listed_values(&mut self) -> QueryResult<ColumnValues> {
+        let schema = if self.host.is_native() { "sweep" } else { "public" };
+        let mut columns = self.outsider.listed_values(schema)?;
+        let prefix = if self.host.is_native() && !self.outsider.is_sqlite() { "sweep." } else { "" };
+        let tables = self.host.tables();
+        let is_of_host = |table: &str| match self.host.is_native() {
+            true => !self.is_of_sweep(&format!("{prefix}{table}")),
+            false => tables.contains(&table),
+        };
+        columns.retain(|(table, _), _| is_of_host(table));
+        Ok(columns)
     }
 
     /// Is it one of sweep's own tables, or of those that the host keeps beside them?

@@ -12,7 +12,7 @@ use diesel::sql_types::Text;
 
 use crate::rules::{Id, Kind};
 use crate::store::hosts::Host;
-use crate::store::snapshot::{self, Rows};
+use crate::store::snapshot::{self, ColumnValues, Rows};
 use crate::store::{Db, catalog};
 
 /// It names the host's tables as the host does.
@@ -161,6 +161,16 @@ impl Outsider {
     /// See `snapshot::rows`.
     pub fn rows(&mut self) -> QueryResult<Rows> {
         snapshot::rows(&mut self.db)
+    }
+
+    /// See `snapshot::listed`.
+    pub fn listed_values(&mut self, schema: &str) -> QueryResult<ColumnValues> {
+        snapshot::listed(&mut self.db, schema)
+    }
+
+    /// See `snapshot::held`.
+    pub fn held_values(&mut self, columns: &ColumnValues) -> QueryResult<ColumnValues> {
+        snapshot::held(&mut self.db, columns)
     }
 
     /// How many rows there are in all tables.

@@ -25,7 +25,7 @@ const FACTS_MAX: Duration = Duration::from_millis(100);
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     let crowd = Block::Of(kind, Event::Crowd);
     if !trial.fixtures.has(&crowd) {
-        return Ok(Finding::NotTried(format!("there is no `-- fixture {crowd}`")));
+        return Ok(Finding::NotTried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
     }
     let agent = trial.unmade(kind);
     trial.play(&Block::Agent, &agent, AN_HOUR)?;

@@ -15,7 +15,7 @@ use crate::verify::fixtures::{Block, Event, Made, WORDS};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial, name};
 
 /// More attempts than any policy allows by default.
-const ROUNDS_MAX: u32 = 10;
+pub const ROUNDS_MAX: u32 = 10;
 
 /// Stranded work gets one wake in the host's own queue, and a second sweep does nothing.
 pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {

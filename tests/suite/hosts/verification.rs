@@ -3,6 +3,7 @@
 
 mod broken_promises;
 mod copies;
+mod coverage;
 mod dead_and_taken;
 mod some_checks;
 mod undecided;
@@ -53,9 +54,10 @@ fn tables() -> Scratch {
 #[track_caller]
 fn keeps_all(ran: Ran) {
     let certificate = ran.done().json();
-    let kept = |check: &&Value| check["verdict"] == "kept";
-    let checks = certificate["checks"].as_array().expect("checks");
-    assert_eq!((checks.len(), checks.iter().filter(kept).count()), (12, 12), "{certificate:#}");
+    let verdicts = verdicts(&certificate);
+    // A host whose tables allow much has not all of it in its fixtures, and says so.
+    let kept = verdicts.iter().filter(|(name, verdict)| *verdict == "kept" || *name == "coverage").count();
+    assert_eq!((verdicts.len(), kept), (13, 13), "{certificate:#}");
     assert_eq!((&certificate["holds"], &certificate["left_out"]), (&true.into(), &Value::Array(Vec::new())));
 }
 
@@ -219,7 +221,7 @@ fn a_whole_certificate_in_which_one_promise_is_broken_does_not_hold() {
     assert_eq!(certificate["holds"], false, "{certificate:#}");
     let (broken, kept): (Vec<_>, Vec<_>) =
         verdicts(&certificate).into_iter().partition(|(_, verdict)| *verdict == "broken");
-    assert_eq!((broken.as_slice(), kept.len()), (&[("patience", "broken")][..], 11), "{certificate:#}");
+    assert_eq!((broken.as_slice(), kept.len()), (&[("patience", "broken")][..], 12), "{certificate:#}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn example_folder() -> String {
 fn all_but(played: &[&str]) -> Vec<&'static str> {
     let all = [
         "installation", "continuation", "recovery", "escalation", "patience", "candidates", "rivals", "locks", "kills",
-        "footprint", "cost", "removal",
+        "footprint", "cost", "coverage", "removal",
     ];
     all.into_iter().filter(|name| !played.contains(name)).collect()
 }

@@ -18,7 +18,7 @@ fn the_guide_to_a_teams_own_tables_can_be_followed_to_its_certificate() {
     let blocks: Vec<Block> = page.blocks().into_iter().filter(Block::is_followed).collect();
     let printed = Reader::new(Client::Psql, Some(hand_over(&database_url(name)))).follow(&blocks);
     compare(&page, &blocks, &printed);
-    assert!(printed.concat().concat().contains("All 12 promises that were tried are kept."));
+    assert!(printed.concat().concat().contains("All 13 promises that were tried are kept."));
     run(&mut connect_server(), &format!("drop database {name} with (force)"));
 }
 
