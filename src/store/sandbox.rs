@@ -1,6 +1,7 @@
 //! Throw-away copies of a host's database, in which anything may be tried. Each is dropped with its value.
 
 mod outsider;
+pub mod plan;
 pub mod told;
 
 use std::fs::Permissions;

@@ -1,25 +1,47 @@
-//! What the views cost when there is much that is finished.
+//! What the views cost beside much that is finished, with hundreds that are stranded and hundreds that are queued.
 
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
+use diesel::QueryResult;
 
-use crate::rules::Kind;
+use crate::rules::{Id, Kind};
 use crate::store::candidates::Part;
-use crate::store::{Access, Db, Nominated, Subject, Timeouts, for_kind};
+use crate::store::sandbox::plan;
+use crate::store::{Access, Db, Subject, Timeouts, for_kind};
+use crate::text::cut;
 use crate::verify::certificate::Finding;
-use crate::verify::fixtures::{Block, Event};
-use crate::verify::trial::{AN_HOUR, Trial};
+use crate::verify::fixtures::{Block, Event, Made};
+use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
 
-/// So many are stranded beside them.
-const STRANDED: usize = 20;
+/// So many are stranded beside the finished ones, and of so many a wake of the host's own waits.
+const STRANDED: usize = 300;
+const QUEUED: usize = 300;
+/// So many are made at once, and of so many the facts are read one by one.
+const BATCH: usize = 100;
+const ALONE: usize = 20;
+
+/// Characters of a statement that is named.
+const STATEMENT_MAX: usize = 100;
 
 /// A view may name too many, but not those that are finished.
 const SURPLUS_MAX: usize = 100;
 
-/// A sweep asks the first once, and the other for each subject.
+/// A sweep asks for the candidates once, for the facts of all of them in a few statements, and once more for those of
+/// each that it takes up.
 const CANDIDATES_MAX: Duration = Duration::from_secs(2);
-const FACTS_MAX: Duration = Duration::from_millis(100);
+const FACTS_MAX: Duration = Duration::from_secs(10);
+const FACTS_OF_ONE_MAX: Duration = Duration::from_millis(100);
+
+/// A statement that was measured.
+struct Measured {
+    /// What it asks for.
+    what: String,
+    sql: String,
+    took: Duration,
+    most: Duration,
+}
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
@@ -36,42 +58,93 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     if grown < i64::from(count) {
         return Ok(Finding::Broken(vec![format!("`-- fixture {crowd}` made {grown} rows, expected at least {count}")]));
     }
-    let stranded = (0..STRANDED).map(|_| trial.stranded(kind)).collect::<Result<Vec<_>>>()?;
+    let stranded = many(trial, kind, STRANDED, None)?;
+    let queued = Block::Of(kind, Event::Queued);
+    let waits = if trial.fixtures.has(&queued) { many(trial, kind, QUEUED, Some(&queued))? } else { Vec::new() };
     trial.outsider.analyze()?;
-    let mut db = trial.connect(Access::ReadOnly)?;
-    let ids = stranded.iter().map(|made| &made.id);
-    let (nominated, candidates, facts) = for_kind!(kind, S => {
-        let timed = |db: &mut Db| {
-            // The first is planned as well, as in a sweep.
-            let read = |id| timed(|| S::read(db, id)).map(|(_, took)| took);
-            let facts: Vec<Duration> = ids.map(read).collect::<Result<_, _>>()?;
-            let (nominated, candidates) = timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)))?;
-            Ok::<_, diesel::result::Error>((nominated.len(), candidates, facts))
-        };
-        let timeouts = Timeouts { statement: chrono::TimeDelta::minutes(5), ..Timeouts::default() };
-        db.in_transaction(Access::ReadOnly, &timeouts, timed).map_err(Error::from)
-    })?;
-    let median = median(facts);
-    let seen = format!("{}: {}, {}", kind.plural(), in_milliseconds(candidates), in_milliseconds(median));
+    let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();
+    let (nominated, measured) = for_kind!(kind, S => measure::<S>(trial, &ids))?;
+    let times: Vec<String> = measured.iter().map(|measured| in_milliseconds(measured.took)).collect();
+    let mut slow: Vec<Measured> = measured.into_iter().filter(|measured| measured.most < measured.took).collect();
+    slow.sort_by_key(|measured| Reverse(measured.took));
     let mut evidence = Vec::new();
-    if CANDIDATES_MAX < candidates {
+    for Measured { what, sql, took, most } in &slow {
+        let steps = trial.ask_of_host(|db| plan::steps(db, sql));
+        let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
-            "{kind}_candidates took {}, expected at most {CANDIDATES_MAX:?}",
-            in_milliseconds(candidates)
+            "{what} took {}, expected at most {most:?}: `{}`, where the time goes: {plan}",
+            in_milliseconds(*took),
+            cut(sql, STATEMENT_MAX)
         ));
     }
-    if FACTS_MAX < median {
-        evidence.push(format!("{kind}_facts took {} for one, expected at most {FACTS_MAX:?}", in_milliseconds(median)));
-    }
-    if !(STRANDED..=STRANDED + SURPLUS_MAX).contains(&nominated) {
+    if !(STRANDED..=ids.len() + SURPLUS_MAX).contains(&nominated) {
         evidence.push(format!(
-            "{kind}_candidates names {nominated}, of {STRANDED} that are stranded and {count} that are finished"
+            "{kind}_candidates names {nominated}, of {STRANDED} that are stranded, {} that are queued and {count} that \
+             are finished",
+            ids.len() - STRANDED
         ));
     }
-    Ok(Finding::of(seen, evidence))
+    Ok(Finding::of(format!("{}: {}", kind.plural(), times.join(", ")), evidence))
 }
 
-fn timed<T>(body: impl FnOnce() -> diesel::QueryResult<T>) -> diesel::QueryResult<(T, Duration)> {
+/// Stranded for an hour, each of an agent of its own; and then this happened to each.
+fn many(trial: &mut Trial, kind: Kind, count: usize, then: Option<&Block>) -> Result<Vec<Made>> {
+    let all: Vec<Made> = (0..count).map(|_| trial.unmade(kind)).collect();
+    for batch in all.chunks(BATCH) {
+        let mut statements = String::new();
+        for made in batch {
+            for block in [Block::Agent, Block::Stranded(kind)] {
+                statements += &(trial.sql(&block, made, AN_HOUR)? + "\n");
+            }
+            if let Some(block) = then {
+                statements += &(trial.sql(block, made, JUST_NOW)? + "\n");
+            }
+        }
+        trial.outsider.run(&statements).context("making hundreds of what the fixtures make")?;
+    }
+    Ok(all)
+}
+
+/// How many are nominated, and how long each statement takes; of the facts of all only if those of one are cheap.
+fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured>)> {
+    let kind = S::KIND;
+    let timed = |db: &mut Db| {
+        let (nominated, candidates) = timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)))?;
+        // The first and the last: of both sorts. The first is planned as well, as in a sweep.
+        let some = ids.iter().take(ALONE).chain(ids.iter().rev().take(ALONE));
+        let alone = some.map(|id| timed(|| S::read(db, id)).map(|(_, took)| took)).collect::<QueryResult<_>>()?;
+        let alone = median(alone);
+        let mut measured = vec![
+            Measured {
+                what: format!("{kind}_candidates"),
+                sql: plan::of_candidates(kind),
+                took: candidates,
+                most: CANDIDATES_MAX,
+            },
+            Measured {
+                what: format!("{kind}_facts of one"),
+                sql: plan::of_facts(kind, &ids[..1]),
+                took: alone,
+                most: FACTS_OF_ONE_MAX,
+            },
+        ];
+        if alone <= FACTS_OF_ONE_MAX {
+            let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
+            measured.push(Measured {
+                what: format!("{kind}_facts of {}", ids.len()),
+                sql: plan::of_facts(kind, ids),
+                took,
+                most: FACTS_MAX,
+            });
+        }
+        Ok::<_, diesel::result::Error>((nominated.len(), measured))
+    };
+    let timeouts = Timeouts { statement: chrono::TimeDelta::minutes(5), ..Timeouts::default() };
+    let measured = trial.connect(Access::ReadOnly)?.in_transaction(Access::ReadOnly, &timeouts, timed);
+    measured.map_err(Error::from).with_context(|| format!("select from {kind}_candidates and {kind}_facts"))
+}
+
+fn timed<T>(body: impl FnOnce() -> QueryResult<T>) -> QueryResult<(T, Duration)> {
     let began = Instant::now();
     let value = body()?;
     Ok((value, began.elapsed()))

@@ -192,9 +192,21 @@ declare"
 )]
 #[case::facts_that_are_slow_with_many_rows(
     "cost",
-    "issue_facts took",
+    "issue_facts of one took",
     "null::text as obstacle",
-    "case when (select count(*) from public.tasks) > 1000 then pg_sleep(0.11)::text end as obstacle"
+    "case when (select count(*) from public.tasks) > 1000 then public.slow(0.11) end as obstacle"
+)]
+#[case::facts_that_are_slow_with_many_queued(
+    "cost",
+    "expected at most 10s: `SELECT * FROM issue_facts WHERE subject_id IN (",
+    "null::text as obstacle",
+    "case when (select count(*) from public.jobs where state = 'queued') > 200 then public.slow(0.018) end as obstacle"
+)]
+#[case::a_slow_statement_of_which_the_plan_is_named(
+    "cost",
+    "where the time goes: ",
+    "null::text as obstacle",
+    "case when (select count(*) from public.tasks) > 1000 then public.slow(0.11) end as obstacle"
 )]
 #[ignore = "played on PostgreSQL 18"]
 fn a_host_that_breaks_a_promise_is_found_out_by_it(
@@ -231,7 +243,9 @@ fn audited() -> Scratch {
         "create table audit (task_id bigint);
          create function audited() returns trigger language plpgsql as 'begin return new; end';
          create trigger audited before insert on audit for each row execute function audited();
-         create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks'",
+         create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks';
+         create function slow(seconds float) returns text language plpgsql stable as
+             'begin perform pg_sleep(seconds); return null; end'",
     );
     database
 }
