@@ -80,7 +80,7 @@ impl CronPattern {
         };
         let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).dom_and_dow(true).build();
         let cron = parser.parse(&fields).map_err(|_| match wrong_field(&parser, &fields) {
-            Some((field, name)) => format!("“{field}” is no {name}: {EXPECTED}"),
+            Some((field, name)) => format!("{EXPECTED}; “{field}” is no {name}"),
             None => EXPECTED.to_owned(),
         })?;
         let is_fixed = fields.split(' ').take(3).all(|field| !field.contains(['*', '?', '/', '-']));

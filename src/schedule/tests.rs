@@ -152,11 +152,11 @@ fn a_sweep_is_due_at_the_full_second() {
 #[case::nothing("", "expected a schedule such as")]
 #[case::four_fields("* * * *", "expected a schedule such as")]
 #[case::seven_fields("0 0 0 1 1 * 2030", "expected a schedule such as")]
-#[case::out_of_range("61 * * * *", "“61” is no minute: expected a schedule such as")]
+#[case::out_of_range("61 * * * *", "@yearly; “61” is no minute")]
 #[case::a_word("@reboot", "expected a schedule such as")]
-#[case::words("every five minutes or so", "“every” is no minute: expected a schedule such as")]
-#[case::no_such_month("0 0 1 13 *", "“13” is no month: expected a schedule such as")]
-#[case::no_weekday("0 0 * * 2-mo", "“2-mo” is no day of the week: expected a schedule such as")]
+#[case::words("every five minutes or so", "@yearly; “every” is no minute")]
+#[case::no_such_month("0 0 1 13 *", "@yearly; “13” is no month")]
+#[case::no_weekday("0 0 * * 2-mo", "@yearly; “2-mo” is no day of the week")]
 #[case::no_such_day("0 0 30 2 *", "there is no such time")]
 fn what_is_no_schedule_is_refused(#[case] pattern: &str, #[case] why: &str) {
     let error = CronPattern::parse(pattern).expect_err(pattern);
