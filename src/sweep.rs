@@ -205,8 +205,8 @@ impl Sweep<'_> {
         Ok(failed)
     }
 
-    /// What is no subject's: the wakes, the host's clock, and whether there is anything at all. A sweep of a few subjects
-    /// does not ask the first; that the others cannot be asked is no reason for a sweep to fail.
+    /// What is no subject's: the wakes, the host's clock, and whether there is anything at all. A sweep of a few
+    /// subjects does not ask the first; that the others cannot be asked is no reason for a sweep to fail.
     fn look_around(&self, store: &mut Store, summary: &mut Summary) {
         let Store { db, host, kinds, .. } = store;
         if self.glance.is_calm {

@@ -7,7 +7,8 @@ use crate::parse::KIND;
 use crate::rules::Kind;
 
 impl SubjectName {
-    /// Of this command. A kind without a name, and a word in its place that is none, are refused.
+    /// The subject that this command names. A kind without a name, and a word in its place that is no kind, are
+    /// refused.
     pub fn read(self, command: &[&str]) -> Result<(Option<Kind>, String), Failure> {
         let missing =
             |what: &str| Err(refusal(command, &format!("`sweep {}` is not complete: {what}", command.join(" "))));

@@ -25,7 +25,8 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
     let database = environment.database(&flags.database)?;
     let (subscriptions, host_url) = (environment.notify()?.subscriptions(), environment.host_url(LinkFlag::default())?);
     let its_asked = asked.clone();
-    let host = HostApi { url: host_url.clone(), key: environment.host_key()?, timeouts };
+    let key = if request == Request::Wake { environment.host_key()? } else { None };
+    let host = HostApi { url: host_url.clone(), key, timeouts };
     let answered = database.ask(&timeouts, move |database| {
         let mut store = database.open_to(Purpose::Ask(request))?;
         let links = store.host.links(host_url.as_ref());

@@ -32,7 +32,7 @@ pub enum LogFormat {
 pub const KIND: Choice<Kind> = Choice::all();
 /// What can be exempt.
 pub const EXEMPTS: Choice<Exempts> = Choice::all();
-/// Of what people can be notified.
+/// The events of which people can be notified.
 pub const EVENTS: Choice<Event> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
 pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);

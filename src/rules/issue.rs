@@ -38,7 +38,7 @@ pub struct IssueFacts {
     pub host_plan: Option<String>,
     /// Why its host would take no wake up, in a few words.
     pub unreachable: Option<String>,
-    /// Of one that is to do: why nothing will start it, in a few words.
+    /// Why nothing will start an issue that is to do, in a few words.
     pub unstarted: Option<String>,
     /// After the end of a run its host has so long to say what follows.
     pub run_end_grace: TimeDelta,

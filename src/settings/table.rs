@@ -133,8 +133,7 @@ settings! {
         /// `DATABASE_URL`, or the file that `DATABASE_URL_FILE` names, says
         /// [which database](#the-databases-url) to sweep.
         CacheFlag, heading HOW_IT_RUNS {
-            /// Prepare statements: on, or off behind a transaction pooler that does not know them, such as PgBouncer
-            /// before 1.21
+            /// Prepare statements: on, or off behind a pooler that does not know them, such as PgBouncer before 1.21
             statement_cache: StatementCache, "CACHE", STATEMENT_CACHE, or StatementCache::default();
         }
         LinkFlag, heading HOW_IT_RUNS {
@@ -240,8 +239,8 @@ settings! {
         "Reports and logs" {
             /// What is logged: a filter such as warn or `sweep=debug`
             ///
-            /// At a terminal, and where stdout and stderr are one stream, as in `sweep 2>&1 | tee`, only errors are
-            /// logged, and what is wrong with the settings. -q and -v override it.
+            /// At a terminal, and where stdout and stderr are one stream (`2>&1`), only errors are logged, and what is
+            /// wrong with the settings. -q and -v override it.
             log: String, parse::non_empty, or LOG;
             /// How logs are written: text, json
             ///
@@ -259,18 +258,15 @@ settings! {
     }
     secrets {
         "The host" {
-            /// What the host's API asks for (Paperclip: a key of the board), if sweep wake is to make the host's own call
+            /// A key for the host's API, with which sweep wake makes the host's own call (Paperclip: a board's key)
             host_key;
         }
         "The daemon" {
-            /// Where to listen for runs that end, if the sweeps' database is reached through a transaction pooler
-            ///
-            /// The URL of the same database, past the pooler: for the one connection that listens.
+            /// The URL of the sweeps' database past its transaction pooler, for the one connection that listens
             listen_url;
         }
         "The page" {
-            /// The page is for those who have this, at least 16 characters: as the password of any user, or as a bearer
-            /// token
+            /// The page is for those who have this, at least 16 characters: any user's password, or a bearer token
             page_token;
         }
         /// [Who is notified, and of what](notifications.md). These settings have no options.

@@ -117,7 +117,7 @@ pub struct Templates {
     session: Option<Template>,
     issue: Option<Template>,
     step: Option<Template>,
-    /// Of a run of an issue.
+    /// The page of an issue's run.
     run: Option<Template>,
 }
 

@@ -123,7 +123,7 @@ pub enum StopReason {
 pub struct Clocks {
     /// By how much the database's clock is ahead of this machine's.
     pub skew_seconds: f64,
-    /// By how much the clock of the host's server is behind the database's; none where the host says nothing of it.
+    /// How far the clock of the host's server is behind the database's; none where the host says nothing of it.
     pub host_behind_seconds: Option<f64>,
     /// By how much the newest row lies in the future, by the database's clock.
     pub future_seconds: Option<i64>,

@@ -3,7 +3,7 @@
 
 use serde_json::error::Category;
 
-/// Of a document of JSON.
+/// What is wrong with a document of JSON.
 pub fn json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let words = error.to_string();
@@ -18,7 +18,7 @@ pub fn json(error: &serde_json::Error) -> String {
     }
 }
 
-/// Of a document of TOML.
+/// What is wrong with a document of TOML.
 pub fn toml(error: &toml::de::Error, text: &str) -> String {
     let words = error.message().replace('\n', " ");
     // What is missing stands nowhere: its place is the whole.

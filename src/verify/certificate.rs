@@ -55,8 +55,7 @@ pub struct Check {
     pub verdict: Verdict,
     /// What was tried and seen, or why it was not tried.
     pub seen: String,
-    /// Of one that is broken: how that showed. Of one that is not decided: what stood in the way. Of one that was not
-    /// tried: what of it, all of it.
+    /// How a broken promise showed, what stood in the way of one that is not decided, or all that was not tried of one.
     pub evidence: Vec<String>,
     pub duration_ms: u64,
 }

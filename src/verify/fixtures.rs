@@ -49,7 +49,7 @@ pub enum Event {
     Queued,
     /// What was at work on it ended or fell silent then: it is stranded.
     Stops,
-    /// Whoever was at work died then: the host calls that work running still, without a sign of life since then.
+    /// The worker died then: the host still calls the work running, without a sign of life since then.
     Dies,
     /// The wake that waited was taken then, and nothing has begun: no run, and no sign of life.
     Claimed,
@@ -69,7 +69,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Not every host has signs of life, wakes that are taken before a run begins, or a place where people write.
+    /// Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people write.
     fn is_optional(self) -> bool {
         matches!(self, Event::Dies | Event::Claimed | Event::Noted)
     }

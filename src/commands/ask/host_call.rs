@@ -1,5 +1,5 @@
-//! The host's own call, which a person has made by `sweep wake`: what the host itself blocked, its own API alone sets to
-//! work again.
+//! The host's own call, which a person has made by `sweep wake`: what the host itself blocked, its own API alone sets
+//! to work again.
 
 use anyhow::Result;
 use secrecy::{ExposeSecret, SecretString};
@@ -24,7 +24,7 @@ impl HostApi {
     pub fn make_calls(&self, host: &HostCan) -> Result<()> {
         let calls = host.steps.iter().map(|step| match step {
             HostStep::Call { path, body } => plain_path(path).map(|path| (path, body)),
-            // It is for the owner of the host's tables.
+            // A statement is for the owner of the host's tables.
             HostStep::Statement { .. } => None,
         });
         let Some(calls) = calls.collect::<Option<Vec<_>>>().filter(|calls| !calls.is_empty()) else {
@@ -33,8 +33,8 @@ impl HostApi {
         let Some(url) = &self.url else {
             let commands: Vec<String> = host.steps.iter().filter_map(|step| step.command(None)).collect();
             let how = format!(
-                "sweep makes the host's own call if SWEEP_HOST_URL is set, and SWEEP_HOST_KEY where the host asks for a \
-                 key; or make it yourself: {}",
+                "sweep makes the host's own call if SWEEP_HOST_URL is set, and SWEEP_HOST_KEY where the host asks for \
+                 a key; or make it yourself: {}",
                 commands.join(" && ")
             );
             return Err(host.refused(Some(how)).into());

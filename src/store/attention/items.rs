@@ -50,7 +50,7 @@ pub struct Item {
     /// The run that said the cause, and its agent.
     #[serde(skip)]
     pub(super) last_run: Option<(Id, Id)>,
-    /// It is the first of so many with one cause on this page.
+    /// How many items of this page have one cause, at the first of them.
     #[serde(skip)]
     pub heads: Option<usize>,
 }
@@ -114,7 +114,7 @@ pub enum What {
     Abandoned,
     /// The host blocked it itself, and notified nobody.
     BlockedByHost,
-    /// It is to do, has an agent, and nothing will start it.
+    /// An issue is to do, has an agent, and nothing will start it.
     Unstarted,
     /// A wake has been queued for too long.
     StuckWake,

@@ -23,8 +23,8 @@ impl Host {
         recognition.is_some_and(|recognition| recognition.tables.iter().all(|mark| theirs.contains(mark)))
     }
 
-    /// Refuses a database that lacks a table or a column of this host's. Nobody is asked to whom a table belongs that is
-    /// not there.
+    /// Refuses a database that lacks a table or a column of this host's. A table that is missing has no owner to ask
+    /// for.
     pub fn refuse_unfit(&self, db: &mut Db) -> Result<()> {
         let theirs = &tables(db).context(LOOKING)?;
         let missing: Vec<&str> = self.tables().into_iter().filter(|&table| !theirs.contains(table)).collect();

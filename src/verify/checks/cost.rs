@@ -15,10 +15,10 @@ use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
 
-/// So many are stranded beside the finished ones, and of so many a wake of the host's own waits.
+/// How many subjects are stranded beside the finished ones, and for how many a wake of the host's waits.
 const STRANDED: usize = 300;
 const QUEUED: usize = 300;
-/// So many are made at once, and of so many the facts are read one by one.
+/// The number of subjects that are made at once, and of those whose facts are read one by one.
 const BATCH: usize = 100;
 const ALONE: usize = 20;
 

@@ -57,7 +57,8 @@ fn what_the_server_would_not_start_waits_and_goes_on_afterwards() {
     // A run of sweep's would be cancelled, beside the one of which the server asks no more when it is queued.
     for (agent, issue) in [by_project, by_runs, by_manager] {
         server.database.change(&format!(
-            "insert into sweep.wakes (agent_id, issue_id, reason) values ('{agent}', '{issue}', 'issue_continuation_needed')"
+            "insert into sweep.wakes (agent_id, issue_id, reason)
+             values ('{agent}', '{issue}', 'issue_continuation_needed')"
         ));
         wait_for("the server deals with it", seconds(60), || (!server.has_live_run(issue)).then_some(()));
         let last = server.runs(issue).pop().expect("a run");

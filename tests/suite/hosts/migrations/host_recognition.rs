@@ -49,7 +49,7 @@ fn what_is_called_paperclips_must_have_its_tables() {
         let ran = migrate_at(&database.url, arguments).run();
         ran.refused(
             CONFIG,
-            &["is not Paperclip's", "lacks the tables activity_log, agent_wakeup_requests and 13 more"],
+            &["is not Paperclip's", "lacks the tables activity_log, agent_wakeup_requests and 15 more"],
         );
     }
     assert_eq!(database.catalog(), before);

@@ -21,9 +21,11 @@ fn held(world: &mut World, recoveries: u32) -> (Id, Id) {
     world.set("issues", &issue, "status = 'blocked'");
     let company = world.company.clone();
     world.run(&format!(
-        "insert into issue_recovery_actions (company_id, source_issue_id, kind, status, cause, fingerprint, next_action, evidence, created_at)
-         select '{company}', '{issue}', 'active_run_watchdog', 'resolved', 'legacy_execution_requires_reconciliation', n::text, 'x',
-                '{{\"runId\": \"{run}\", \"automaticRecovery\": {{\"replay\": \"blocked\"}}}}', now() - n * interval '1 minute'
+        "insert into issue_recovery_actions
+             (company_id, source_issue_id, kind, status, cause, fingerprint, next_action, evidence, created_at)
+         select '{company}', '{issue}', 'active_run_watchdog', 'resolved', 'legacy_execution_requires_reconciliation',
+                n::text, 'x', '{{\"runId\": \"{run}\", \"automaticRecovery\": {{\"replay\": \"blocked\"}}}}',
+                now() - n * interval '1 minute'
          from generate_series(1, {recoveries}) n"
     ));
     (issue, run)
@@ -145,7 +147,8 @@ fn the_host_is_not_called_while_anything_else_is_wrong() {
         ),
         ("update issue_recovery_actions set status = 'active' where source_issue_id = ':i'", "it is blocked"),
         (
-            "update issue_recovery_actions set evidence = '{\"automaticRecovery\": {\"replay\": \"blocked\"}}' where source_issue_id = ':i'",
+            "update issue_recovery_actions set evidence = '{\"automaticRecovery\": {\"replay\": \"blocked\"}}'
+             where source_issue_id = ':i'",
             "go on in a new issue",
         ),
     ];

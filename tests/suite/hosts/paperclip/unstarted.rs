@@ -18,15 +18,18 @@ fn to_do(world: &mut World) -> (Id, Id) {
 fn wake(status: &str, further: &str) -> String {
     format!(
         "insert into agent_wakeup_requests (company_id, agent_id, source, status, payload, created_at{further_columns})
-         select ':c', ':a', 'on_demand', '{status}', '{{\"issueId\": \":i\"}}', now() - interval '10 minutes'{further};",
+         select ':c', ':a', 'on_demand', '{status}', '{{\"issueId\": \":i\"}}', now() - interval '10 minutes'
+                {further};",
         further_columns = if further.is_empty() { "" } else { ", reason, error" },
     )
 }
 
 fn run(status: &str, started: &str) -> String {
     format!(
-        "with run as (insert into heartbeat_runs (company_id, agent_id, status, created_at, started_at, context_snapshot)
-                      values (':c', ':a', '{status}', now() - interval '10 minutes', {started}, '{{\"issueId\": \":i\"}}')
+        "with run as (insert into heartbeat_runs
+                          (company_id, agent_id, status, created_at, started_at, context_snapshot)
+                      values (':c', ':a', '{status}', now() - interval '10 minutes', {started},
+                              '{{\"issueId\": \":i\"}}')
                       returning id)
          update agent_wakeup_requests set run_id = run.id from run where payload ->> 'issueId' = ':i';"
     )
@@ -127,7 +130,10 @@ fn a_person_starts_it_and_a_sweep_leaves_it_until_its_run_begins() {
     assert_eq!(world.count("recoveries where action = 'recover'"), 0, "its run has not begun");
     refused(&mut world, "wake", &skipped.0, &["it is todo"]);
 
-    world.run("update heartbeat_runs set status = 'succeeded', started_at = now(), finished_at = now() where status = 'queued'");
+    world.run(
+        "update heartbeat_runs set status = 'succeeded', started_at = now(), finished_at = now()
+         where status = 'queued'",
+    );
     world.run("update agent_wakeup_requests set status = 'completed' where requested_by_actor_id = 'sweep'");
     world.run("update issues set status = 'done' where status = 'todo'");
     world.sweep();

@@ -1,4 +1,3 @@
-drop view left_issues;
 drop view issue_facts;
 drop view too_large;
 drop view issue_candidates;

@@ -1,0 +1,1 @@
+drop view left_issues;
