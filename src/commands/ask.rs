@@ -3,7 +3,7 @@
 
 mod host_call;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::terminal::{confirm, say};
 use crate::cli::{AskCommand, Layout, Wish};
@@ -12,7 +12,9 @@ use crate::report::{Answered, Fulfilled, HostCan, ask_named};
 use crate::rules::request::{Asked, Request};
 use crate::settings::Environment;
 use crate::settings::flags::{LinkFlag, PolicyFlags};
+use crate::store::ledger::record_host_call;
 use crate::store::rights::Purpose;
+use crate::store::{Abort, Access};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 use host_call::HostApi;
@@ -35,6 +37,15 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
     })?;
     if let Answered::ByHost(can) = &answered {
         host.make_calls(can)?;
+        let (issue, agent, by) = (can.label.clone(), can.agent().cloned(), asked.by.clone());
+        database.ask(&timeouts, move |database| {
+            let mut store = database.open_to(Purpose::Ask(request))?;
+            let noted = store
+                .db
+                .in_transaction(Access::Write, &timeouts, |db| record_host_call(db, &issue, agent.as_ref(), &by));
+            let explain = |abort: Abort| database.explain(abort.into());
+            noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
+        })?;
     }
     match (flags.layout.get(), &answered) {
         (

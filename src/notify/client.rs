@@ -114,18 +114,21 @@ impl Client {
         self.judge(self.send(target, message))
     }
 
-    /// Posts a message, and of an answer that refuses it reads why: at most 1,000 characters of others' text.
+    /// Posts a message to an API, which answers with an object of JSON; an answer that refuses says why, in at most 1,000
+    /// characters of others' text.
     pub fn call(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
         let mut answer = self.send(target, message).map_err(|error| Failure::down(self.describe(error)))?;
-        if answer.status().is_success() {
-            return Ok(());
+        let status = answer.status();
+        let body = answer.body_mut().with_config().limit(20_000_000).read_to_string().unwrap_or_default();
+        let body = serde_json::from_str::<Value>(&body).ok().filter(Value::is_object);
+        if status.is_success() {
+            // A page for people, such as a login, is no answer of an API.
+            let why = || Failure::down(format!("HTTP {}, and its answer is no JSON", status.as_u16()));
+            return body.map(|_| ()).ok_or_else(why);
         }
-        let body = answer.body_mut().with_config().limit(100_000).read_to_string().unwrap_or_default();
-        let said =
-            serde_json::from_str::<Value>(&body).ok().and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
+        let said = body.and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
         let said = said.map(|said| format!(": {}", cut(&redact(&said), 1000))).unwrap_or_default();
-        let why = format!("HTTP {}{said}", answer.status().as_u16());
-        Err(Failure { why, is_down: !answer.status().is_client_error() })
+        Err(Failure { why: format!("HTTP {}{said}", status.as_u16()), is_down: !status.is_client_error() })
     }
 
     fn send(&self, target: &Target, message: &HttpMessage) -> Result<ureq::http::Response<ureq::Body>, Error> {

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::conclusion::{Failure, busy, config, some_failed, unavailable};
-use crate::rules::Kind;
 use crate::rules::request::{Asked, Refusal, Request};
+use crate::rules::{Id, Kind};
 use crate::store::find::among;
 use crate::store::host_steps::HostStep;
 use crate::store::open::Store;
@@ -40,6 +40,11 @@ impl HostCan {
         let refusal = self.refusal.clone();
         let what_would_change_it = how.unwrap_or(refusal.what_would_change_it);
         refused(self.kind, &self.label, self.request, &Refusal { what_would_change_it, ..refusal })
+    }
+
+    /// The agent that goes on.
+    pub fn agent(&self) -> Option<&Id> {
+        self.examined.agent_id.as_ref()
     }
 
     /// For programs.

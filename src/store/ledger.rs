@@ -13,7 +13,7 @@ use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
 use super::types::{Bound, Document, Instant, sql as types};
 use super::written::Writes;
-use super::{Db, Subject, boards, catalog, totals};
+use super::{Db, Label, Subject, boards, catalog, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
 use crate::text::{cut, plain, redact};
@@ -92,6 +92,27 @@ pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a 
         recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
     ));
     writes.insert("recoveries", row);
+}
+
+/// Notes that the host of an issue was told to go on with it, by its own call: the ledger's row says who asked for that,
+/// and what is open stays open.
+pub fn record_host_call(db: &mut Db, issue: &Label, agent: Option<&Id>, by: &str) -> QueryResult<()> {
+    let now = Instant(db.now()?);
+    let row = diesel::insert_into(recoveries::table).values((
+        recoveries::id.eq(Id::generate()),
+        recoveries::sweep_id.eq(Id::generate()),
+        recoveries::kind.eq(Kind::Issue.name()),
+        recoveries::subject_id.eq(&issue.id),
+        recoveries::action.eq(Action::HandOver.name()),
+        recoveries::reason.eq("its host was told to go on with it"),
+        recoveries::episode_began_at.eq(&now),
+        recoveries::attempt.eq(0),
+        recoveries::agent_id.eq(Bound::optional(agent)),
+        recoveries::tenant.eq(issue.tenant.as_deref()),
+        recoveries::requested_by.eq(cut(&plain(&redact(by)), NAME_MAX)),
+        recoveries::settled_at.eq(Some(&now)),
+    ));
+    row.execute(db).map(drop)
 }
 
 fn settle<'a>(writes: &mut Writes<'a>, open: &'a OpenRecovery, now: DateTime<Utc>) {

@@ -1,6 +1,8 @@
 //! The host's own call, which a person has made by `sweep wake`: what the host itself blocked, its own API alone sets
 //! to work again.
 
+use std::time::Instant;
+
 use anyhow::Result;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -40,21 +42,36 @@ impl HostApi {
             return Err(host.refused(Some(how)).into());
         };
         let client = Client::new(self.timeouts.question());
-        let key = self.key.as_ref().map(|key| ("authorization", format!("Bearer {}", key.expose_secret())));
+        let key = self.key.as_ref().map(|key| bearer(key)).transpose()?;
+        let began = Instant::now();
         for (made, (path, body)) in calls.iter().enumerate() {
             let target = Target::parse(&format!("{}{path}", url.as_str()), true);
             let target = target.map_err(|why| config(format!("SWEEP_HOST_URL: {why}")))?;
             let message = HttpMessage { headers: key.iter().cloned().collect(), body: body.to_string() };
-            let before = match made {
-                0 => "nothing was changed".to_owned(),
-                n => format!("{} before it succeeded", counted(n as i64, "call", "calls")),
+            let answer = match began.elapsed() < self.timeouts.question() || made == 0 {
+                true => client.call(&target, &message),
+                false => Err(Failure { why: "the calls before it took too long".to_owned(), is_down: true }),
             };
-            client.call(&target, &message).map_err(|Failure { why, is_down }| {
-                let said =
-                    format!("wake: {} {}: its host's call failed ({before}): {why}", host.kind, host.label.name());
+            answer.map_err(|Failure { why, is_down }| {
+                let became =
+                    if is_down { "it is not known whether the host was told" } else { "the host changed nothing" };
+                let before = match made {
+                    0 => String::new(),
+                    n => format!("; {} before it succeeded", counted(n as i64, "call", "calls")),
+                };
+                let (kind, name) = (host.kind, host.label.name());
+                let said = format!("wake: {kind} {name}: its host's call failed, and {became}{before}: {why}");
                 if is_down { unavailable(said) } else { some_failed(said) }
             })?;
         }
         Ok(())
+    }
+}
+
+fn bearer(key: &SecretString) -> Result<(&'static str, String)> {
+    let key = key.expose_secret();
+    match !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(("authorization", format!("Bearer {key}"))),
+        false => Err(config("SWEEP_HOST_KEY: expected visible characters of ASCII alone, without spaces").into()),
     }
 }

@@ -47,7 +47,7 @@ fn what_the_server_would_not_start_waits_and_goes_on_afterwards() {
         (by_project, "its project is stopped by its budget: Fence"),
         (on_demand, "its agent is woken neither on demand nor by a timer"),
         (by_runs, "its agent has used up its 2 runs of the day"),
-        (by_manager, "a manager of its agent is terminated: Max"),
+        (by_manager, "a manager of its agent is terminated or missing, or is below it"),
     ];
     for ((_, issue), why) in &reasons {
         let (outcome, reason) = swept(&server, issue);

@@ -13,6 +13,8 @@ use serde_json::Value;
 pub enum Answer {
     Status(u16),
     Redirect(String),
+    /// 200, and this body.
+    Json(&'static str),
     /// It reads the request and says nothing.
     Hang,
     /// It accepts and resets.
@@ -111,6 +113,7 @@ impl Receiver {
         self.requests.lock().expect("a lock").push(request);
         let said = match answer {
             Answer::Status(status) => format!("HTTP/1.1 {status} Said\r\ncontent-length: 0\r\n\r\n"),
+            Answer::Json(body) => format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()),
             Answer::Redirect(to) => format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"),
             Answer::Garbage => "hunter2 is what you sent\r\n\r\n".to_owned(),
             Answer::Slowly(milliseconds) => {

@@ -53,16 +53,18 @@ fn an_issue_whose_run_the_server_would_not_start_waits_and_says_why() {
         (configured(r#"{"wakeOnDemand": false}"#), "woken neither on demand nor by a timer"),
         (configured(r#"{"wakeOnDemand": null, "wakeOnAssignment": false, "enabled": true}"#), "by its timer alone"),
         (configured(r#"{"maxDailyRuns": 2}"#) + &ran(THIS_DAY) + &ran(THIS_DAY), "used up its 2 runs of the day"),
-        (configured(r#"{"dailyRunCap": 0}"#), "used up its 0 runs of the day"),
-        (configured(r#"{"maxDailyRuns": "5"}"#), "used up its 0 runs of the day"),
+        (configured(r#"{"dailyRunCap": 0}"#), "its agent may have no runs"),
+        (configured(r#"{"maxDailyRuns": "5"}"#), "its agent may have no runs"),
         (configured(r#"{"maxDailyCostCents": 300.7}"#) + &cost(300), "used up its budget of the day"),
-        (reports_to("terminated", "null"), "a manager of its agent is terminated: Max"),
-        (reports_to("idle", itself), "report to one another in a circle"),
+        (configured(r#"{"maxDailyRuns": 1e400}"#), "its agent may have no runs"),
+        (configured(r#"{"maxDailyCostCents": 0.5}"#), "its agent may spend nothing"),
+        (reports_to("terminated", "null"), "a manager of its agent is terminated or missing, or is below it"),
+        (reports_to("idle", itself), "a manager of its agent is terminated or missing, or is below it"),
         (
             "alter table agents disable trigger all; update agents set reports_to = gen_random_uuid()
              where id = (select assignee_agent_id from issues where id = ':i'); alter table agents enable trigger all"
                 .to_owned(),
-            "a manager of its agent does not exist",
+            "a manager of its agent is terminated or missing, or is below it",
         ),
         (
             "update agents set runtime_config = (select jsonb_build_object('x', string_agg(md5(n::text), ''))

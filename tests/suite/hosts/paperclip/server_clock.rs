@@ -35,3 +35,27 @@ fn how_far_behind_a_servers_clock_was_is_forgotten_after_a_day() {
     world.run(&format!("update heartbeat_runs set created_at = created_at - {day} where id = '{run}'"));
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
+
+/// Of a row that a clock which was ahead has dated, and of one that nobody can have meant, nothing follows: neither for
+/// the agent's work nor for those who look.
+#[rstest]
+#[case::the_day_after_tomorrow("now() + interval '2 days'")]
+#[case::never("'infinity'")]
+#[case::the_last_year_that_there_is("'9999-01-01'")]
+fn a_run_of_the_future_says_nothing_of_the_servers_clock(#[case] created: &str) {
+    let (mut world, issue, run) = after_a_run("process", "succeeded", 60);
+    world.run(&format!(
+        "insert into heartbeat_runs (company_id, agent_id, status, created_at, started_at, finished_at)
+         select company_id, agent_id, 'failed', {created}, now(), now() from heartbeat_runs where id = '{run}'"
+    ));
+    world.attention();
+    sweep_at(&world.url, ["status"]).run().done();
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
+}
+
+#[test]
+fn a_server_is_given_ten_minutes_more_at_most() {
+    let (mut world, issue, run) = after_a_run("process", "succeeded", 11 * 60);
+    world.run(&format!("update heartbeat_runs set started_at = created_at - interval '5 hours' where id = '{run}'"));
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
+}

@@ -1,7 +1,7 @@
 //! A person who stops a run has answered: the issue waits for him until somebody says something newer.
 
 use rstest::rstest;
-use sweep::rules::Id;
+use sweep::rules::{Id, Kind};
 
 use super::{end_run, orphan};
 use crate::support::world::{On, World};
@@ -142,6 +142,44 @@ fn but_not_with_what_agents_and_the_server_say() {
                      '{\"issueId\": \":i\"}')",
         ],
     );
+}
+
+/// The server's clock is a minute behind, and says that the run ended before the person commented, who did so first.
+#[test]
+fn what_a_person_said_before_the_stop_is_no_answer_although_the_servers_clock_says_so() {
+    let (mut world, issue, _) = cancelled(BY_A_USER);
+    let company = world.company.clone();
+    world.run(&format!(
+        "update heartbeat_runs set started_at = created_at - interval '60 seconds'
+         where status = 'cancelled' and context_snapshot ->> 'issueId' = '{issue}';
+         insert into issue_comments (company_id, issue_id, author_type, author_user_id, body, created_at)
+         values ('{company}', '{issue}', 'user', 'maria', 'I stop this', now() - interval '9 minutes 30 seconds')"
+    ));
+    assert_eq!(world.sweep().outcome(&issue), "waiting");
+}
+
+/// The server cancels what others queue, again and again, before it begins.
+#[test]
+fn a_stop_is_not_forgotten_over_runs_that_never_began() {
+    let (mut world, issue, agent) = cancelled(BY_A_USER);
+    for minutes in 0..30 {
+        let run = world.issue_run(&issue, &agent, "cancelled", 8);
+        world.set("heartbeat_runs", &run, &format!("finished_at = now() - interval '{} seconds'", 200 + minutes));
+    }
+    assert_eq!(world.sweep().outcome(&issue), "waiting");
+}
+
+#[test]
+fn a_stop_that_is_dated_in_the_future_ends_with_an_answer() {
+    let (mut world, issue, _) = cancelled(BY_A_USER);
+    let company = world.company.clone();
+    world.run("update heartbeat_runs set finished_at = now() + interval '30 days' where status = 'cancelled'");
+    assert_eq!(world.sweep().outcome(&issue), "waiting");
+    world.run(&format!(
+        "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body)
+         values ('{company}', '{issue}', 'user', 'maria', 'Go on')"
+    ));
+    assert!(!world.explained(Kind::Issue, &issue.0).to_string().contains("stopped its run"));
 }
 
 /// Two runs of an issue may overlap: what counts is when the person acted.

@@ -61,6 +61,10 @@ fn an_issue_to_do_whose_wake_was_not_served_is_shown_to_people_with_the_reason()
             "its run was cancelled before it began: Gone stale",
         ),
     ];
+    // A server that notes it again and again, and one whose clock was ahead.
+    let again = wake("skipped", "").replace("10 minutes'", "10 seconds'") + &wake("skipped", ", 'x', null");
+    let ahead = wake("skipped", "").replace("- interval '10 minutes'", "+ interval '400 days'");
+    let of_time = all(&mut world, &[again, ahead]);
     let issues = all(&mut world, &cases.each_ref().map(|(statement, _)| statement.clone()));
     world.sweep();
     let attention = world.attention();
@@ -72,7 +76,8 @@ fn an_issue_to_do_whose_wake_was_not_served_is_shown_to_people_with_the_reason()
         let commands = item["commands"].to_string();
         assert!(commands.contains("sweep explain issue T-") && commands.contains("sweep wake T-"), "{item}");
     }
-    assert_eq!(attention["items_total"], cases.len(), "{attention}");
+    assert!(of_time.iter().all(|issue| attention.to_string().contains(&issue.0)), "{attention}");
+    assert_eq!(attention["items_total"], cases.len() + of_time.len(), "{attention}");
 }
 
 #[test]

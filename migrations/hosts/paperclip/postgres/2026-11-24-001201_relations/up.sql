@@ -35,16 +35,16 @@ create view agents as
 select id, company_id, name, status from public.agents;
 
 -- By how much the server's clock is at least behind the database's: a run is created by the one's time, and begins later, by the other's.
--- What an agent's latest runs of a day say.
+-- An agent's latest runs of a day say so. A row of the future says nothing, and nobody is waited for longer than ten minutes more.
 create view agent_clocks as
 select a.id as agent_id,
-       greatest(extract(epoch from max(within_calendar(latest.created_at) - within_calendar(latest.started_at))), 0)::float8 as behind_seconds
+       least(greatest(extract(epoch from max(latest.created_at - within_calendar(latest.started_at))), 0), 600)::float8 as behind_seconds
 from public.agents a
 left join lateral (
     select r.created_at, r.started_at from public.heartbeat_runs r
     where r.company_id = a.company_id and r.agent_id = a.id and r.started_at is not null
     order by r.started_at desc limit 5
-) latest on latest.created_at > statement_timestamp() - interval '1 day'
+) latest on latest.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
 group by a.id;
 
 -- By those agents that worked last.

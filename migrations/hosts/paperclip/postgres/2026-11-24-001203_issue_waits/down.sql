@@ -2,5 +2,5 @@ drop view held_actions;
 drop view issue_waits;
 drop view issue_gates;
 drop view agent_gates;
-drop function as_limit;
+drop function sound_agents, as_limit;
 drop view answers;

@@ -9,61 +9,76 @@ where l.entity_type = 'issue' and l.actor_type = 'user'
   and l.action in ('issue.updated', 'issue.checked_out', 'issue.released', 'issue.admin_force_release',
                    'issue.recovery_action_resolved', 'issue.scheduled_retry_retry_now');
 
--- A limit as the server reads one from an agent's configuration: what is set and is no number is 0, and a negative number is none.
+-- A limit as the server reads one from an agent's configuration: what is set and is no number, or none that it can hold, is 0, and a
+-- negative number is no limit.
 create function as_limit(value jsonb) returns numeric language sql immutable
-return case when jsonb_typeof(value) = 'number' then case when value::numeric >= 0 then floor(value::numeric) end
+return case when jsonb_typeof(value) = 'number' and value::numeric < 1e308 then case when value::numeric >= 0 then floor(value::numeric) end
             when value not in ('null', '""') then 0 end;
-revoke execute on function as_limit from public;
 comment on function as_limit is 'called by views';
+
+-- The agents of a company who report, over any number of managers, to one who reports to nobody, and none of these managers is terminated:
+-- not those below a manager who is missing, and not those in a circle.
+create function sound_agents(company uuid) returns setof uuid language sql stable security definer set search_path = sweep, pg_temp as $$
+    with recursive sound as (
+        select a.id, a.status from public.agents a where a.company_id = company and a.reports_to is null
+        union all
+        select a.id, a.status from sound m join public.agents a on a.company_id = company and a.reports_to = m.id
+        where m.status <> 'terminated'
+    )
+    select id from sound
+$$;
+comment on function sound_agents is 'called by views';
+revoke execute on function as_limit, sound_agents from public;
 
 -- Why the server would not start a run of an agent, although the agent could be woken: it would cancel a run of sweep's and block the
 -- issue, or start what it should not. Each of these ends with time, or when a person changes it.
 create view agent_gates as
 select a.id as agent_id, coalesce(
     case when is_too_large(a.runtime_config) then 'the configuration of its agent is too large to look at'
-         when coalesce(nullif(config.heartbeat -> 'wakeOnDemand', 'null'), nullif(config.heartbeat -> 'wakeOnAssignment', 'null'),
-                       nullif(config.heartbeat -> 'wakeOnOnDemand', 'null'), nullif(config.heartbeat -> 'wakeOnAutomation', 'null')) = 'false'
-         then case when config.heartbeat -> 'enabled' = 'true' then 'its agent is woken by its timer alone'
-                   else 'its agent is woken neither on demand nor by a timer' end end,
-    (select 'its agent has used up its ' || daily.runs || ' runs of the day, which ends at 00:00 UTC'
-     where daily.runs is not null and daily.runs <= (select count(*) from public.heartbeat_runs r
-                          where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
-                            and r.started_at >= today.began_at and r.started_at < today.began_at + interval '1 day')),
-    (select 'its agent has used up its budget of the day, which ends at 00:00 UTC'
-     where daily.cents is not null and daily.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
-                           where e.company_id = a.company_id and e.agent_id = a.id
-                             and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')),
-    (with recursive managers as (
-         select a.reports_to as id, array[a.id] as below where a.reports_to is not null
-         union all
-         select m.reports_to, below || m.id
-         from managers join public.agents m on m.id = managers.id and m.company_id = a.company_id
-         where m.reports_to is not null and m.id <> all (below) and cardinality(below) < 100
-     )
-     select case when m.id is null then 'a manager of its agent does not exist'
-                 when m.id = any (below) then 'the managers of its agent report to one another in a circle'
-                 when m.status = 'terminated' then 'a manager of its agent is terminated: ' || left(m.name, 1000)
-                 else 'its agent has more than 100 managers' end
-     from managers left join public.agents m on m.id = managers.id and m.company_id = a.company_id
-     where m.id is null or m.id = any (below) or m.status = 'terminated' or cardinality(below) >= 100
-     order by cardinality(below) limit 1)
+         when config.on_demand = 'false' then case when config.timer = 'true' then 'its agent is woken by its timer alone'
+                                                   else 'its agent is woken neither on demand nor by a timer' end
+         when config.runs = 0 then 'its agent may have no runs'
+         when config.cents = 0 then 'its agent may spend nothing'
+         when config.runs <= (select count(*) from (
+                  select from public.heartbeat_runs r
+                  where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
+                    and r.started_at >= today.began_at and r.started_at < today.began_at + interval '1 day'
+                  limit least(config.runs, 1000000)::bigint) run)
+         then 'its agent has used up its ' || config.runs || ' runs of the day, which ends at 00:00 UTC'
+         when config.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
+                               where e.company_id = a.company_id and e.agent_id = a.id and config.cents is not null
+                                 and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')
+         then 'its agent has used up its budget of the day, which ends at 00:00 UTC'
+         -- A sweep that takes one issue asks about its agent's company alone.
+         when a.reports_to is not null
+              and case when current_setting('sweep.facts_of', true) = 'one' then a.id not in (select sound_agents(a.company_id))
+                       else a.id not in (select sound_agents(c.id) from public.companies c) end
+         then 'a manager of its agent is terminated or missing, or is below it' end
 ) as reason
 from public.agents a
-cross join lateral (select case when not is_too_large(a.runtime_config) then a.runtime_config -> 'heartbeat' end as heartbeat) config
+-- A large configuration is unpacked once.
 cross join lateral (
-    select as_limit(coalesce(nullif(config.heartbeat -> 'maxDailyRuns', 'null'), nullif(config.heartbeat -> 'dailyRunLimit', 'null'),
-                             nullif(config.heartbeat -> 'dailyRunCap', 'null'), config.heartbeat -> 'maxRunsPerDay')) as runs,
-           as_limit(coalesce(nullif(config.heartbeat -> 'maxDailyCostCents', 'null'), nullif(config.heartbeat -> 'dailyCostCentsLimit', 'null'),
-                             nullif(config.heartbeat -> 'dailySpendCentsLimit', 'null'), config.heartbeat -> 'dailyBudgetCents')) as cents
-) daily
+    select h.heartbeat -> 'enabled' as timer,
+           coalesce(nullif(h.heartbeat -> 'wakeOnDemand', 'null'), nullif(h.heartbeat -> 'wakeOnAssignment', 'null'),
+                    nullif(h.heartbeat -> 'wakeOnOnDemand', 'null'), nullif(h.heartbeat -> 'wakeOnAutomation', 'null')) as on_demand,
+           as_limit(coalesce(nullif(h.heartbeat -> 'maxDailyRuns', 'null'), nullif(h.heartbeat -> 'dailyRunLimit', 'null'),
+                             nullif(h.heartbeat -> 'dailyRunCap', 'null'), h.heartbeat -> 'maxRunsPerDay')) as runs,
+           as_limit(coalesce(nullif(h.heartbeat -> 'maxDailyCostCents', 'null'), nullif(h.heartbeat -> 'dailyCostCentsLimit', 'null'),
+                             nullif(h.heartbeat -> 'dailySpendCentsLimit', 'null'), h.heartbeat -> 'dailyBudgetCents')) as cents
+    from (select case when not is_too_large(a.runtime_config) then a.runtime_config -> 'heartbeat' end as heartbeat offset 0) h
+    offset 0
+) config
 cross join lateral (select date_trunc('day', statement_timestamp(), 'UTC') as began_at) today;
 
--- Those of an issue: by its project, and by its agent.
+-- Those of an issue: by its project, and by its agent. A reader of many issues asks once about all agents, of which one may have as many issues as
+-- there are; a sweep that takes one issue asks about its agent alone.
 create view issue_gates as
 select i.id as issue_id, coalesce(
     (select 'its project is stopped by its budget: ' || left(p.name, 1000) from public.projects p
      where p.id = i.project_id and p.company_id = i.company_id and p.paused_at is not null and p.pause_reason = 'budget'),
-    (select g.reason from agent_gates g where g.agent_id = i.assignee_agent_id)
+    case when current_setting('sweep.facts_of', true) = 'one'
+         then (select g.reason from agent_gates g where g.agent_id = i.assignee_agent_id)
+         else (select jsonb_object_agg(g.agent_id, g.reason) from agent_gates g where g.reason is not null) ->> i.assignee_agent_id::text end
 ) as reason
 from public.issues i;
 

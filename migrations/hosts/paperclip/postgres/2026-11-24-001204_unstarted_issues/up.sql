@@ -3,7 +3,7 @@
 
 -- What a person stopped is that person's. An agent with a timer looks for such work itself, and one that rests is to have none.
 create view unstarted_issues as
-select i.id as issue_id, within_calendar(latest.created_at) as since,
+select i.id as issue_id, within_calendar(asked.since) as since,
        case latest.unserved
             when 'skipped' then 'its wake was skipped: '
             when 'cancelled' then 'its run was cancelled before it began: '
@@ -24,11 +24,19 @@ cross join lateral (
     where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
     order by w.created_at desc, w.id limit 1
 ) latest
+-- Since when nothing has come of such wakes: a server may note one again and again.
+cross join lateral (
+    select min(w.created_at) as since from public.agent_wakeup_requests w
+    where latest.unserved is not null and w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+      and w.created_at > coalesce((select max(r.created_at) from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+                                   and r.started_at is not null), '-infinity')
+) asked
 where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
   and a.status in ('active', 'idle', 'running', 'error')
   and not is_too_large(a.runtime_config) and (a.runtime_config #> '{heartbeat,enabled}' = 'true') is not true
   -- The server itself starts within some of its ticks what was skipped for a while.
-  and latest.created_at < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
+  and (asked.since < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
+       or asked.since > statement_timestamp() + interval '1 day')
   -- Asked of those few alone.
   and case when latest.unserved is not null then
       not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)

@@ -60,16 +60,19 @@ select
     coalesce(
         (select w.reason from issue_waits w where w.issue_id = i.id),
         -- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
-        -- end of the hold that stopped it. Of runs that were cancelled the latest twenty tell enough.
+        -- end of the hold that stopped it. Those have the database's time, and the end of a run the server's.
         (select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC')
          from (
-             select r.cancelled_by as by, within_calendar(coalesce(r.finished_at, r.created_at)) as at
+             select r.cancelled_by as by, within_calendar(ended.at) as ended_at,
+                    within_calendar(ended.at) + make_interval(secs => clock.behind_seconds) as at
              from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
-                   order by r.created_at desc, r.id limit 20) r
+                   order by r.created_at desc, r.id limit 1000) r
+             -- Nothing could be newer than an end in the future.
+             cross join lateral (select case when r.finished_at <= statement_timestamp() then r.finished_at else r.created_at end as at) ended
              where r.cancelled_by is not null
-             order by coalesce(r.finished_at, r.created_at) desc limit 1
+             order by ended.at desc limit 1
          ) stop
-         where coalesce(history.last_started_at <= stop.at, true)
+         where coalesce(history.last_started_at <= stop.ended_at, true)
            and not exists (select from issue_waits lineage
                            cross join unnest(lineage.lineage) root (id)
                            cross join lateral (
@@ -117,8 +120,7 @@ select
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
     case when i.status = 'todo' then (select u.reason from unstarted_issues u where u.issue_id = i.id) end as unstarted,
     -- By the server's clock the run ended that much earlier than by this one.
-    behavior.run_end_grace_seconds + coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0)
-        as run_end_grace_seconds,
+    behavior.run_end_grace_seconds + clock.behind_seconds as run_end_grace_seconds,
     case when unreleased.runs is not null
          then 'have those who run the server release the environment of run ' || left(unreleased.runs[1]::text, 8) || ' (sweep attention has the statement), and then '
               || case when held.actions is null then 'write a comment' else 'see what is advised then' end
@@ -130,18 +132,18 @@ select
          then 'assign it to the agent of that run again, and see what is advised then. '
               || 'No comment, other assignee or status starts anything'
          when held.actions is not null
-         then 'have sweep wake ' || left(coalesce(i.identifier, i.id::text), 100) || ' tell the server that the process of that run has ended '
+         then 'have sweep wake ' || case when i.identifier ~ '^[A-Za-z0-9_-]{1,100}$' then i.identifier else i.id::text end || ' tell the server that the process of that run has ended '
               || 'and that its last action was not performed. No comment, other assignee or status starts anything'
          else behavior.resume_advice end as resume_advice,
     -- What a person runs: the statement of an owner of these tables, and the server's own call for each recovery that forbids to go on.
     case when unreleased.runs is not null or held.actions is not null then (
      select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
-     from (
+     from ((
          select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
              'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
              || array_to_string(unreleased.runs, ''', ''') || ''')') as text
          where unreleased.runs is not null
-         union all
+         ) union all (
          select 2, a.created_at, a.id, jsonb_build_object(
              'path', '/api/issues/' || i.id || '/recovery-actions/resolve',
              'body', jsonb_build_object(
@@ -152,7 +154,8 @@ select
          from held_actions a
          where a.company_id = i.company_id and a.issue_id = i.id and as_id(a.run_key) is not null
            and held.agent_id = i.assignee_agent_id
-     ) command) end as resume_commands,
+         order by a.created_at, a.id limit 40  -- a further wake is for the rest
+     )) command) end as resume_commands,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode - unserved.since_episode as attempts,
@@ -204,9 +207,13 @@ left join lateral (
     ) lease on not r.live
 ) history on true
 cross join host_behavior behavior
+cross join lateral (
+    select coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0) as behind_seconds
+) clock
 -- What forbids to start it, and whose run that was; and the environments that have to be released before.
 left join lateral (
-    select array_agg(a.id) as actions, (array_agg(r.agent_id order by a.created_at desc))[1] as agent_id, array_agg(r.id) as runs
+    select array_agg(a.id) as actions, array_agg(r.id) as runs,
+           (array_agg(r.agent_id order by a.created_at desc) filter (where r.id is not null))[1] as agent_id
     from held_actions a left join public.heartbeat_runs r on r.id = as_id(a.run_key) and r.company_id = a.company_id
     where a.company_id = i.company_id and a.issue_id = i.id
 ) held on true
