@@ -30,7 +30,12 @@ begin
     end if;
     foreach name in array array['sweeper', 'sweep_reader', 'sweep_operator'] loop
         begin
-            if to_regrole(name) is null then execute format('create role %I login', name); end if;
+            if to_regrole(name) is null then
+                if not (select rolcreaterole or rolsuper from pg_roles where rolname = current_user) then
+                    raise exception 'the role % may not create the role %: as a superuser, alter role % createrole', current_user, name, current_user;
+                end if;
+                execute format('create role %I login', name);
+            end if;
         -- Roles are the server's: another of its databases was set up at the same moment.
         exception when duplicate_object or unique_violation then null;
         end;

@@ -114,8 +114,8 @@ impl Client {
         self.judge(self.send(target, message))
     }
 
-    /// Posts a message to an API, which answers with an object of JSON; an answer that refuses says why, in at most 1,000
-    /// characters of others' text.
+    /// Posts a message to an API, which answers with an object of JSON; an answer that refuses says why, in at most
+    /// 1,000 characters of others' text.
     pub fn call(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
         let mut answer = self.send(target, message).map_err(|error| Failure::down(self.describe(error)))?;
         let status = answer.status();

@@ -94,8 +94,8 @@ pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a 
     writes.insert("recoveries", row);
 }
 
-/// Notes that the host of an issue was told to go on with it, by its own call: the ledger's row says who asked for that,
-/// and what is open stays open.
+/// Notes that the host of an issue was told to go on with it, by its own call: the ledger's row says who asked for
+/// that, and what is open stays open.
 pub fn record_host_call(db: &mut Db, issue: &Label, agent: Option<&Id>, by: &str) -> QueryResult<()> {
     let now = Instant(db.now()?);
     let row = diesel::insert_into(recoveries::table).values((

@@ -224,7 +224,8 @@ const MISSING: &str = "SELECT missing FROM ( \
             AND NOT has_function_privilege(oid, 'EXECUTE') \
     ) lacking (place, missing) ORDER BY place, missing";
 
-const WHERE: &str = "deploy/postgres/role.sql grants what each role needs";
+const WHERE: &str = "deploy/postgres/role.sql grants what each role needs: sweeper sweeps, sweep_reader looks, and \
+    sweep_operator has something done";
 
 const NO_USAGE: &str =
     "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
