@@ -210,7 +210,7 @@ fn of_request(request: Request) -> impl Fn(&Right) -> bool {
 const MISSING: &str = "SELECT missing FROM ( \
         SELECT place, replace(privilege, ' (*)', '') || ' on sweep.' || relation \
         FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place), \
-            substring(privilege FROM '\\((.*)\\)') column_of \
+            substring(privilege FROM '[(](.*)[)]') column_of \
         WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
             WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
             WHEN split_part(privilege, ' ', 1) || ' (' || column_of || ')' THEN coalesce((SELECT \
