@@ -109,9 +109,8 @@ impl Display for Asked {
 /// May it be done? Then this is the verdict: a continuation; or, where the subject's own row is to be written, what a
 /// sweep would decide before that.
 pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Result<Verdict, Refusal> {
-    let objection = facts.objection(request, policy);
-    let by_host = |refusal: &Refusal| refusal.host_commands.is_some();
-    if let Some(refusal) = objection.clone().filter(|refusal| !by_host(refusal)) {
+    let mut objection = facts.objection(request, policy);
+    if let Some(refusal) = objection.take_if(|refusal| refusal.host_commands.is_none()) {
         return Err(refusal);
     }
     let verdict = decide(facts, policy);
