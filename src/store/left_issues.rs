@@ -24,7 +24,7 @@ pub struct LeftIssue {
 }
 
 /// The status of those of which people are notified by an event.
-const LEFT: [(Event, &str); 2] = [(Event::HostBlocked, "blocked"), (Event::Unstarted, UNSTARTED)];
+pub const LEFT: [(Event, &str); 2] = [(Event::HostBlocked, "blocked"), (Event::Unstarted, UNSTARTED)];
 
 /// The status of those that nothing will start.
 pub const UNSTARTED: &str = "todo";
@@ -37,11 +37,15 @@ pub fn are_known(db: &mut Db) -> QueryResult<bool> {
     exists(db, "left_issues")
 }
 
-/// Those of a tenant, or all, of which nobody was notified by one of these events.
-pub fn unnotified(db: &mut Db, of_tenant: Option<&str>, events: &[Event]) -> QueryResult<Vec<(Event, LeftIssue)>> {
+/// Those of a tenant, or all, of which nobody was notified: by each of these events those of its status.
+pub fn unnotified(
+    db: &mut Db,
+    of_tenant: Option<&str>,
+    wanted: &[(Event, &str)],
+) -> QueryResult<Vec<(Event, LeftIssue)>> {
     use left_issues::*;
     let mut unnotified = Vec::new();
-    for (event, of_status) in LEFT.into_iter().filter(|(event, _)| events.contains(event)) {
+    for &(event, of_status) in wanted {
         let is_new = format!(
             "NOT EXISTS (SELECT FROM notifications n WHERE n.event = '{}' AND n.subject_id = left_issues.subject_id \
              AND n.created_at >= left_issues.since)",
@@ -50,11 +54,11 @@ pub fn unnotified(db: &mut Db, of_tenant: Option<&str>, events: &[Event]) -> Que
         let columns = (subject_id, tenant, identifier, title, agent_name, reason);
         let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(sql::<Bool>(&is_new));
         let all = new.order((since, subject_id)).limit(AT_ONCE_MAX).into_boxed();
-        let wanted = match of_tenant {
+        let owned = match of_tenant {
             None => all,
             Some(of_tenant) => all.filter(tenant.eq(of_tenant)),
         };
-        unnotified.extend(wanted.load(db)?.into_iter().map(|issue| (event, issue)));
+        unnotified.extend(owned.load(db)?.into_iter().map(|issue| (event, issue)));
     }
     Ok(unnotified)
 }

@@ -4,17 +4,17 @@
 use super::context::ExamineContext;
 use super::logs;
 use crate::rules::Kind;
-use crate::store::left_issues::{LeftIssue, are_known, unnotified};
+use crate::store::left_issues::{LEFT, LeftIssue, are_known, unnotified};
 use crate::store::links::Page;
-use crate::store::outbox::{self, Details, Event, Notice, Subscriptions};
+use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been reported. That it cannot be queued is logged, and no reason for the sweep to fail.
 pub fn announce(db: &mut DbConnection, context: &ExamineContext) {
-    let Subscriptions { destinations, events } = context.subscriptions;
-    let is_wanted = events.iter().any(|event| matches!(event, Event::HostBlocked | Event::Unstarted));
-    if context.access == Access::ReadOnly || destinations.is_empty() || !is_wanted {
+    let mut wanted = LEFT.to_vec();
+    wanted.retain(|(event, _)| context.subscriptions.wants(*event));
+    if context.access == Access::ReadOnly || wanted.is_empty() {
         return;
     }
     let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
@@ -23,7 +23,7 @@ pub fn announce(db: &mut DbConnection, context: &ExamineContext) {
         }
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        let left = unnotified(db, context.tenant, events)?;
+        let left = unnotified(db, context.tenant, &wanted)?;
         left.into_iter().try_for_each(|(event, issue)| queue(db, issue, event, context))
     });
     if let Err(abort) = queued {

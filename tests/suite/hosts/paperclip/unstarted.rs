@@ -150,11 +150,7 @@ fn people_are_notified_of_it_once_unless_they_say_otherwise() {
     let mut world = World::new(On::Paperclip);
     let issue = all(&mut world, &[wake("skipped", ", 'x', 'The budget is used up'")]).remove(0);
     let receiver = Receiver::new();
-    let usual = ["SWEEP_WEBHOOK_URL", "SWEEP_WEBHOOK_SECRET"].map(|name| (name, receiver.url()));
-    let sweep = || {
-        let program = crate::support::program::sweep_at(&world.url, []);
-        usual.iter().fold(program, |program, (name, value)| program.env(name, value)).run().done();
-    };
+    let sweep = || world.program_notifying("SWEEP_WEBHOOK_URL", &receiver).run().done();
     sweep();
     sweep();
     let messages = receiver.received();
