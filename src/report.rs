@@ -32,7 +32,7 @@ pub use json::end as summary_document;
 use out::Out;
 use printer::Printer;
 use progress::ProgressLine;
-pub use request::{Answered, Fulfilled, HostCan, ask_named};
+pub use request::{Answered, ByHost, ask_named};
 use several::Several;
 pub use several::{databases, ended, failure, heading};
 pub use table::Detail;

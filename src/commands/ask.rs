@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::terminal::{confirm, say};
 use crate::cli::{AskCommand, Layout, Wish};
 use crate::conclusion::Conclusion;
-use crate::report::{Answered, Fulfilled, HostCan, ask_named};
+use crate::report::ask_named;
 use crate::rules::request::{Asked, Request};
 use crate::settings::Environment;
 use crate::settings::flags::{LinkFlag, PolicyFlags};
@@ -35,9 +35,9 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
         let options = AskOptions { database: database.clone(), policy, timeouts, subscriptions, links };
         ask_named(&mut store, &name, &its_asked, &options)
     })?;
-    if let Answered::ByHost(can) = &answered {
-        host.make_calls(can)?;
-        let (issue, agent, by) = (can.label.clone(), can.agent().cloned(), asked.by.clone());
+    if let Some(by_host) = &answered.by_host {
+        host.make_calls(&answered, by_host)?;
+        let (issue, agent, by) = (answered.label.clone(), answered.agent().cloned(), asked.by.clone());
         database.ask(&timeouts, move |database| {
             let mut store = database.open_to(Purpose::Ask(request))?;
             let noted = store
@@ -47,17 +47,13 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
             noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
         })?;
     }
-    match (flags.layout.get(), &answered) {
-        (
-            Layout::Table,
-            Answered::Done(Fulfilled { kind, label, .. }) | Answered::ByHost(HostCan { kind, label, .. }),
-        ) => {
-            let (name, by) = (label.name(), redact(&asked.by));
-            let done = if matches!(answered, Answered::Done(_)) { done(request) } else { "Its host goes on" };
+    match flags.layout.get() {
+        Layout::Table => {
+            let (kind, name, by) = (answered.kind, answered.label.name(), redact(&asked.by));
+            let done = if answered.by_host.is_none() { done(request) } else { "Its host goes on" };
             confirm(quiet, &format!("{done}: {kind} {name}, asked for by {by}\n"));
         }
-        (Layout::Json, Answered::Done(fulfilled)) => say(&format!("{:#}\n", fulfilled.json(&asked))),
-        (Layout::Json, Answered::ByHost(can)) => say(&format!("{:#}\n", can.json(&asked))),
+        Layout::Json => say(&format!("{:#}\n", answered.json(&asked))),
     }
     Ok(Conclusion::Done)
 }

@@ -17,29 +17,28 @@ use crate::text::redact;
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
 
-/// What became of what was asked for, unless it was refused.
-pub enum Answered {
-    Done(Fulfilled),
-    /// The one thing that is wrong is undone by the host, if a person tells it to.
-    ByHost(HostCan),
-}
-
-/// What its host can do about a subject.
-pub struct HostCan {
+/// A subject with which a request was fulfilled, or can be by its host.
+pub struct Answered {
     pub kind: Kind,
     pub label: Label,
     examined: Examined,
-    refusal: Refusal,
+    /// What is wrong is undone by the host, if a person tells the host to. None: the request is fulfilled.
+    pub by_host: Option<ByHost>,
+}
+
+/// What a subject's host can be told to do, and why sweep itself refused the request.
+pub struct ByHost {
     request: Request,
+    refusal: Refusal,
     pub steps: Vec<HostStep>,
 }
 
-impl HostCan {
-    /// That nobody told the host; and how that is done, if not as the host's own advice says.
-    pub fn refused(&self, how: Option<String>) -> Failure {
-        let refusal = self.refusal.clone();
+impl Answered {
+    /// The refusal, where nobody tells the host. `how`: instead of the advice of the refusal.
+    pub fn refused(&self, by_host: &ByHost, how: Option<String>) -> Failure {
+        let refusal = by_host.refusal.clone();
         let what_would_change_it = how.unwrap_or(refusal.what_would_change_it);
-        refused(self.kind, &self.label, self.request, &Refusal { what_would_change_it, ..refusal })
+        refused(self.kind, &self.label, by_host.request, &Refusal { what_would_change_it, ..refusal })
     }
 
     /// The agent that goes on.
@@ -49,29 +48,14 @@ impl HostCan {
 
     /// For programs.
     pub fn json(&self, asked: &Asked) -> Value {
-        let mut document = document(asked, &self.examined);
-        document["host_calls"] = self.steps.len().into();
+        let (by, request) = (redact(&asked.by), asked.request.name());
+        let subject = self.examined.redacted();
+        let mut document = json!({ "schema": SCHEMA, "request": request, "requested_by": by, "subject": subject });
+        if let Some(ByHost { steps, .. }) = &self.by_host {
+            document["host_calls"] = steps.len().into();
+        }
         document
     }
-}
-
-/// What was asked for was done.
-pub struct Fulfilled {
-    pub kind: Kind,
-    pub label: Label,
-    examined: Examined,
-}
-
-impl Fulfilled {
-    /// For programs.
-    pub fn json(&self, asked: &Asked) -> Value {
-        document(asked, &self.examined)
-    }
-}
-
-fn document(asked: &Asked, examined: &Examined) -> Value {
-    let (by, request) = (redact(&asked.by), asked.request.name());
-    json!({ "schema": SCHEMA, "request": request, "requested_by": by, "subject": examined.redacted() })
 }
 
 /// Does what was asked for with the one subject of this name, or says why not. `store` was opened for it.
@@ -83,10 +67,10 @@ pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOpti
     let found = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| among(db, &provided, name));
     let (kind, label) = found.map_err(|abort| options.database.explain(abort.into()))?;
     match for_kind!(kind, S => ask::<S>(store, &label.id, asked, options)) {
-        Answer::Done(examined) => Ok(Answered::Done(Fulfilled { kind, label, examined })),
+        Answer::Done(examined) => Ok(Answered { kind, label, examined, by_host: None }),
         Answer::Refused(refusal, examined) if refusal.host_commands.is_some() => {
             let steps = HostStep::all_of(refusal.host_commands.as_deref());
-            Ok(Answered::ByHost(HostCan { kind, label, examined, refusal, request, steps }))
+            Ok(Answered { kind, label, examined, by_host: Some(ByHost { request, refusal, steps }) })
         }
         Answer::Refused(refusal, _) => Err(refused(kind, &label, request, &refusal).into()),
         Answer::Failed(examined) => Err(failed(kind, &label, request, &examined).into()),

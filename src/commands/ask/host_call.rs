@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::conclusion::{config, some_failed, unavailable};
 use crate::notify::{Client, Failure, HttpMessage, Target};
-use crate::report::HostCan;
+use crate::report::{Answered, ByHost};
 use crate::rules::display::counted;
 use crate::store::Timeouts;
 use crate::store::host_steps::{HostStep, plain_path};
@@ -23,23 +23,23 @@ pub struct HostApi {
 
 impl HostApi {
     /// Makes the calls, in order. The first that fails ends them: each says what was done before it.
-    pub fn make_calls(&self, host: &HostCan) -> Result<()> {
-        let calls = host.steps.iter().map(|step| match step {
+    pub fn make_calls(&self, asked: &Answered, by_host: &ByHost) -> Result<()> {
+        let calls = by_host.steps.iter().map(|step| match step {
             HostStep::Call { path, body } => plain_path(path).map(|path| (path, body)),
             // A statement is for the owner of the host's tables.
             HostStep::Statement { .. } => None,
         });
         let Some(calls) = calls.collect::<Option<Vec<_>>>().filter(|calls| !calls.is_empty()) else {
-            return Err(host.refused(None).into());
+            return Err(asked.refused(by_host, None).into());
         };
         let Some(url) = &self.url else {
-            let commands: Vec<String> = host.steps.iter().filter_map(|step| step.command(None)).collect();
+            let commands: Vec<String> = by_host.steps.iter().filter_map(|step| step.command(None)).collect();
             let how = format!(
                 "sweep makes the host's own call if SWEEP_HOST_URL is set, and SWEEP_HOST_KEY where the host asks for \
                  a key; or make it yourself: {}",
                 commands.join(" && ")
             );
-            return Err(host.refused(Some(how)).into());
+            return Err(asked.refused(by_host, Some(how)).into());
         };
         let client = Client::new(self.timeouts.question());
         let key = self.key.as_ref().map(|key| bearer(key)).transpose()?;
@@ -59,7 +59,7 @@ impl HostApi {
                     0 => String::new(),
                     n => format!("; {} before it succeeded", counted(n as i64, "call", "calls")),
                 };
-                let (kind, name) = (host.kind, host.label.name());
+                let (kind, name) = (asked.kind, asked.label.name());
                 let said = format!("wake: {kind} {name}: its host's call failed, and {became}{before}: {why}");
                 if is_down { unavailable(said) } else { some_failed(said) }
             })?;

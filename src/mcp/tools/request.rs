@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::mcp::answer::small;
 use crate::mcp::arguments::read;
 use crate::mcp::call::Call;
-use crate::report::{Answered, ask_named};
+use crate::report::ask_named;
 use crate::rules::request::{Asked, Request};
 use crate::store::rights::Purpose;
 use crate::sweep::ask::AskOptions;
@@ -47,9 +47,10 @@ fn request(call: &Call, arguments: JsonObject, request: Request) -> Result<Value
             subscriptions: sweep.subscriptions,
             links: store.host.links(sweep.host_url.as_ref()),
         };
-        match ask_named(&mut store, &session, &asked, &options)? {
-            Answered::Done(fulfilled) => Ok(small(fulfilled.json(&asked), &[])),
-            Answered::ByHost(host) => Err(host.refused(None).into()),
+        let answered = ask_named(&mut store, &session, &asked, &options)?;
+        match &answered.by_host {
+            None => Ok(small(answered.json(&asked), &[])),
+            Some(by_host) => Err(answered.refused(by_host, None).into()),
         }
     })
 }
