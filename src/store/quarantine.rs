@@ -110,22 +110,26 @@ pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Option<Failure>> {
 
 /// Releases one subject. Was it in quarantine?
 pub fn release(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
-    let one = failures::table.filter(failures::kind.eq(kind.name())).filter(failures::subject_id.eq(id));
-    let held = one.filter(failures::quarantined_at.is_not_null());
-    Ok(0 < rows_written(db, |db| diesel::update(held).set(released()).execute(db))?)
+    release_row(db, kind.name(), id)
 }
 
 /// Releases everything: the kind and the id of each.
 pub fn release_all(db: &mut Db) -> QueryResult<Vec<(String, Id)>> {
-    let held = || failures::table.filter(failures::quarantined_at.is_not_null());
-    let all = held().select((failures::kind, failures::subject_id)).load(db)?;
-    diesel::update(held()).set(released()).execute(db)?;
+    let held = failures::table.filter(failures::quarantined_at.is_not_null());
+    let held: Vec<(String, Id)> = held.select((failures::kind, failures::subject_id)).load(db)?;
+    let mut all = Vec::new();
+    for (kind, id) in held {
+        if release_row(db, &kind, &id)? {
+            all.push((kind, id));
+        }
+    }
     Ok(all)
 }
 
-/// As if it had never failed.
-#[diesel::dsl::auto_type(no_type_alias)]
-fn released() -> _ {
-    let at: Option<Instant> = None;
-    (failures::sweeps.eq(0_i32), failures::quarantined_at.eq(at))
+fn release_row(db: &mut Db, kind: &str, id: &Id) -> QueryResult<bool> {
+    let one = failures::table.filter(failures::kind.eq(kind)).filter(failures::subject_id.eq(id));
+    let held = one.filter(failures::quarantined_at.is_not_null());
+    let never: Option<Instant> = None;
+    let released = (failures::sweeps.eq(0), failures::quarantined_at.eq(never));
+    Ok(0 < rows_written(db, |db| diesel::update(held).set(released).execute(db))?)
 }
