@@ -113,6 +113,10 @@ fn an_issue_to_do_that_something_will_start_or_holds_on_purpose_is_not_shown() {
     for (statement, issue) in cases.iter().zip(&issues) {
         let listed = world.count(&format!("left_issues where subject_id = '{issue}'"));
         assert_eq!(listed, 0, "{statement}");
+        if statement.contains("wakeOnDemand") {
+            let explained = world.explained(Kind::Issue, &issue.0).to_string();
+            assert!(explained.contains("on demand"), "{explained}");
+        }
     }
 }
 
