@@ -94,12 +94,7 @@ fn an_environment_that_was_never_released_is_released_as_advised_and_then_a_comm
         let runs = server.runs(&issue);
         (runs.len() == 3 && runs.iter().all(|run| run["lease"] == "failed")).then_some(())
     });
-    // As a server leaves it that was killed before it had released the last one.
-    server.database.change(&format!(
-        "update environment_leases set status = 'active', released_at = null, cleanup_status = null, updated_at = now()
-         where heartbeat_run_id = (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}'
-                                   order by created_at desc limit 1)"
-    ));
+    server.leave_environment(&issue);
     server.make_older(&issue, 3);
     wait_for("it is escalated", seconds(90), || {
         server.sweep(&["--orphan-grace", "5s", "--retry-delay", "0s", "--no-guard"]);

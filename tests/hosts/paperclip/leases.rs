@@ -26,15 +26,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
         };
         issues.iter().all(given_up).then_some(())
     });
-    // As a server leaves it that was killed before it had released the last one.
-    for issue in &issues {
-        server.database.change(&format!(
-            "update environment_leases set status = 'active', released_at = null, cleanup_status = null, updated_at = \
-                now()
-             where heartbeat_run_id = (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}'
-                                       order by created_at desc limit 1)"
-        ));
-    }
+    issues.iter().for_each(|issue| server.leave_environment(issue));
 
     // What becomes of a wake that is queued all the same.
     let [woken, released, leased] = &issues;

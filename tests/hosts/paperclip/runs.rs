@@ -54,6 +54,16 @@ impl Server {
         ));
     }
 
+    /// As a server leaves an issue's last environment that was killed before it had released that one.
+    pub fn leave_environment(&self, issue: &str) {
+        self.database.change(&format!(
+            "update environment_leases set status = 'active', released_at = null, cleanup_status = null, \
+                updated_at = now()
+             where heartbeat_run_id = (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}'
+                                       order by created_at desc limit 1)"
+        ));
+    }
+
     /// As if its runs had ended, and held their environments, for so much longer.
     pub fn make_older(&self, issue: &str, minutes: u32) {
         self.database.change(&format!(

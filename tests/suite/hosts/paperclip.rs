@@ -53,6 +53,17 @@ fn end_run(world: &mut World, run: &Id, seconds: i64) {
     world.set("heartbeat_runs", run, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
 }
 
+/// The run has leased an environment, of which something was last written so many seconds ago.
+fn add_lease(world: &mut World, issue: &Id, run: &Id, seconds: i64) {
+    let company = world.company.clone();
+    // Earlier releases want to know which environment.
+    world.run("alter table environment_leases alter column environment_id drop not null");
+    world.run(&format!(
+        "insert into environment_leases (company_id, issue_id, heartbeat_run_id, updated_at)
+         values ('{company}', '{issue}', '{run}', now() - interval '{seconds} seconds')"
+    ));
+}
+
 #[test]
 fn a_wake_is_a_request_and_a_run_in_the_shape_that_the_server_executes() {
     let mut world = World::new(On::Paperclip);

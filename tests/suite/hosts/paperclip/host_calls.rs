@@ -4,7 +4,7 @@
 use serde_json::Value;
 use sweep::rules::Id;
 
-use super::{end_run, orphan};
+use super::{add_lease, end_run, orphan};
 use crate::support::program::{Program, command_at};
 use crate::support::receiver::{Answer, Receiver, Request};
 use crate::support::world::{On, World};
@@ -181,12 +181,7 @@ fn an_environment_that_was_never_released_is_advised_about_in_words_on_the_board
     world.set("agents", &agent, "adapter_type = 'claude_local'");
     let run = world.issue_run(&issue, &agent, "failed", 30);
     end_run(&mut world, &run, 20 * 60);
-    let company = world.company.clone();
-    world.run(&format!(
-        "alter table environment_leases alter column environment_id drop not null;
-         insert into environment_leases (company_id, issue_id, heartbeat_run_id, updated_at)
-         values ('{company}', '{issue}', '{run}', now() - interval '20 minutes')"
-    ));
+    add_lease(&mut world, &issue, &run, 20 * 60);
     assert_eq!(world.sweep().outcome(&issue), "escalated");
     let of_issue = format!("issues where id = '{issue}'");
     let on_the_board = world.text("unblock_descriptor ->> 'action'", &of_issue).expect("an action");

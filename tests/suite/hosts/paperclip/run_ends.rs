@@ -3,7 +3,7 @@
 use rstest::rstest;
 use sweep::rules::Id;
 
-use super::{end_run, orphan};
+use super::{add_lease, end_run, orphan};
 use crate::support::in_process::Swept;
 use crate::support::world::{On, World};
 
@@ -62,17 +62,6 @@ fn an_issue_that_its_ended_run_still_holds_is_left_alone() {
         assert_eq!(swept.outcome(issue), *outcome, "{case}: {}", swept.subject(issue));
         assert_eq!(reason(&swept, issue).contains("has ended and still holds it"), *outcome == "healthy", "{case}");
     }
-}
-
-/// The run has leased an environment, of which something was last written so many seconds ago.
-fn add_lease(world: &mut World, issue: &Id, run: &Id, seconds: i64) {
-    let company = world.company.clone();
-    // Earlier releases want to know which environment.
-    world.run("alter table environment_leases alter column environment_id drop not null");
-    world.run(&format!(
-        "insert into environment_leases (company_id, issue_id, heartbeat_run_id, updated_at)
-         values ('{company}', '{issue}', '{run}', now() - interval '{seconds} seconds')"
-    ));
 }
 
 const ACTIVE: &str = "status = 'active'";
