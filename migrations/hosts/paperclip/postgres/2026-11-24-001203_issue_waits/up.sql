@@ -39,14 +39,15 @@ select a.id as agent_id, coalesce(
                                                    else 'its agent is woken neither on demand nor by a timer' end
          when config.runs = 0 then 'its agent may have no runs'
          when config.cents = 0 then 'its agent may spend nothing'
-         when config.runs <= (select count(*) from (
+         -- Without a limit nothing is counted.
+         when config.runs is not null and config.runs <= (select count(*) from (
                   select from public.heartbeat_runs r
                   where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
                     and r.started_at >= today.began_at and r.started_at < today.began_at + interval '1 day'
                   limit least(config.runs, 1000000)::bigint) run)
          then 'its agent has used up its ' || config.runs || ' runs of the day, which ends at 00:00 UTC'
-         when config.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
-                               where e.company_id = a.company_id and e.agent_id = a.id and config.cents is not null
+         when config.cents is not null and config.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
+                               where e.company_id = a.company_id and e.agent_id = a.id
                                  and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')
          then 'its agent has used up its budget of the day, which ends at 00:00 UTC'
          -- A sweep that takes one issue asks about its agent's company alone.
@@ -70,15 +71,20 @@ cross join lateral (
 ) config
 cross join lateral (select date_trunc('day', statement_timestamp(), 'UTC') as began_at) today;
 
--- Those of an issue: by its project, and by its agent. A reader of many issues asks once about all agents, of which one may have as many issues as
--- there are; a sweep that takes one issue asks about its agent alone.
+-- The gates of all agents, by the agent's id. A reader of many issues asks for them once.
+create function gates_by_agent() returns jsonb language sql stable security definer set search_path = sweep, pg_temp
+return (select jsonb_object_agg(g.agent_id, g.reason) from agent_gates g where g.reason is not null);
+comment on function gates_by_agent is 'called by views';
+revoke execute on function gates_by_agent from public;
+
+-- The gates of an issue: its project's, or its agent's. A sweep that takes one issue asks about its agent alone.
 create view issue_gates as
 select i.id as issue_id, coalesce(
     (select 'its project is stopped by its budget: ' || left(p.name, 1000) from public.projects p
      where p.id = i.project_id and p.company_id = i.company_id and p.paused_at is not null and p.pause_reason = 'budget'),
     case when current_setting('sweep.facts_of', true) = 'one'
          then (select g.reason from agent_gates g where g.agent_id = i.assignee_agent_id)
-         else (select jsonb_object_agg(g.agent_id, g.reason) from agent_gates g where g.reason is not null) ->> i.assignee_agent_id::text end
+         else (select gates_by_agent()) ->> i.assignee_agent_id::text end
 ) as reason
 from public.issues i;
 

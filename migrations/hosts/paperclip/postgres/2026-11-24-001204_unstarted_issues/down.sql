@@ -1,1 +1,2 @@
+drop function unstarted_reason;
 drop view unstarted_issues;

@@ -45,3 +45,9 @@ where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
       and (select e.reason from issue_exclusions e where e.issue_id = i.id) is null
       and (select w.reason from issue_waits w where w.issue_id = i.id) is null
       and (select g.reason from issue_gates g where g.issue_id = i.id) is null end;
+
+-- Why nothing will start an issue. This is a function, so that the facts of any other issue need no plan of the view.
+create function unstarted_reason(issue uuid) returns text language sql stable security definer set search_path = sweep, pg_temp
+return (select u.reason from unstarted_issues u where u.issue_id = issue);
+comment on function unstarted_reason is 'called by views';
+revoke execute on function unstarted_reason from public;

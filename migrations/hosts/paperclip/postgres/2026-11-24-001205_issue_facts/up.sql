@@ -41,6 +41,34 @@ from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload);
 
+-- What a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the environments of
+-- runs, and, where `are_called`, the server's own call for each recovery that forbids to start the issue. This is a function, so that the facts of
+-- any other issue need no plan of it.
+create function resume_commands_of(company uuid, issue uuid, unreleased_runs uuid[], are_called boolean) returns text
+language sql stable security definer set search_path = sweep, pg_temp
+return (
+    select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
+    from ((
+        select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
+            'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
+            || array_to_string(unreleased_runs, ''', ''') || ''')') as text
+        where unreleased_runs is not null
+    ) union all (
+        select 2, a.created_at, a.id, jsonb_build_object(
+            'path', '/api/issues/' || issue || '/recovery-actions/resolve',
+            'body', jsonb_build_object(
+                'actionId', a.id, 'outcome', 'restored', 'sourceIssueStatus', 'todo',
+                'executionReconciliation', jsonb_build_object(
+                    'runId', a.run_key, 'providerStopped', true, 'actionOutcome', 'not_performed',
+                    'outcomeEvidence', 'A person looked at the last run, and has its agent go on with the issue.')))
+        from held_actions a
+        where are_called and a.company_id = company and a.issue_id = issue and as_id(a.run_key) is not null
+        order by a.created_at, a.id limit 40  -- a further wake is for the rest
+    )) command
+);
+comment on function resume_commands_of is 'called by views';
+revoke execute on function resume_commands_of from public;
+
 create view issue_facts as
 select
     i.id as subject_id,
@@ -118,7 +146,7 @@ select
          then 'the environment of one of its runs was never released, and its host would cancel every wake'
          when held.actions is not null then 'its host forbids to start it until a person says what became of its last run'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
-    case when i.status = 'todo' then (select u.reason from unstarted_issues u where u.issue_id = i.id) end as unstarted,
+    case when i.status = 'todo' then unstarted_reason(i.id) end as unstarted,
     -- By the server's clock the run ended that much earlier than by this one.
     behavior.run_end_grace_seconds + clock.behind_seconds as run_end_grace_seconds,
     case when unreleased.runs is not null
@@ -135,27 +163,8 @@ select
          then 'have sweep wake ' || case when i.identifier ~ '^[A-Za-z0-9_-]{1,100}$' then i.identifier else i.id::text end || ' tell the server that the process of that run has ended '
               || 'and that its last action was not performed. No comment, other assignee or status starts anything'
          else behavior.resume_advice end as resume_advice,
-    -- What a person runs: the statement of an owner of these tables, and the server's own call for each recovery that forbids to go on.
-    case when unreleased.runs is not null or held.actions is not null then (
-     select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
-     from ((
-         select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
-             'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
-             || array_to_string(unreleased.runs, ''', ''') || ''')') as text
-         where unreleased.runs is not null
-         ) union all (
-         select 2, a.created_at, a.id, jsonb_build_object(
-             'path', '/api/issues/' || i.id || '/recovery-actions/resolve',
-             'body', jsonb_build_object(
-                 'actionId', a.id, 'outcome', 'restored', 'sourceIssueStatus', 'todo',
-                 'executionReconciliation', jsonb_build_object(
-                     'runId', a.run_key, 'providerStopped', true, 'actionOutcome', 'not_performed',
-                     'outcomeEvidence', 'A person looked at the last run, and has its agent go on with the issue.')))
-         from held_actions a
-         where a.company_id = i.company_id and a.issue_id = i.id and as_id(a.run_key) is not null
-           and held.agent_id = i.assignee_agent_id
-         order by a.created_at, a.id limit 40  -- a further wake is for the rest
-     )) command) end as resume_commands,
+    case when unreleased.runs is not null or held.actions is not null
+         then resume_commands_of(i.company_id, i.id, unreleased.runs, held.agent_id = i.assignee_agent_id) end as resume_commands,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode - unserved.since_episode as attempts,
