@@ -10,9 +10,6 @@ use crate::{seconds, wait_for};
 /// Within this time the server queues what follows a run, without looking for a wake of somebody else's.
 const GRACE: Duration = seconds(15);
 
-/// Of a sweep that waits as little as it can.
-const AT_ONCE: [&str; 7] = ["--orphan-grace", "1s", "--retry-delay", "0s", "--attempts-max", "9", "--no-guard"];
-
 #[test]
 fn a_server_whose_clock_is_behind_has_its_time_after_a_run_by_the_databases_clock() {
     let server = Server::start_a_minute_behind();
@@ -25,7 +22,7 @@ fn a_server_whose_clock_is_behind_has_its_time_after_a_run_by_the_databases_cloc
     let ended = Instant::now();
     // The poll saw the end a moment late.
     while ended.elapsed() < GRACE - seconds(2) {
-        let report = server.sweep(&AT_ONCE);
+        let report = server.sweep_at_once("1s");
         let said = said_of(&report, &issue);
         let is_left = said.is_none_or(|said| said["outcome"] == "healthy");
         assert!(is_left, "{:?} after the end: {said:?}: {}", ended.elapsed(), server.story(&issue));
@@ -36,7 +33,7 @@ fn a_server_whose_clock_is_behind_has_its_time_after_a_run_by_the_databases_cloc
     }
     // By now the server has queued what follows, or it is for sweep to have the agent go on.
     wait_for("it is done", seconds(90), || {
-        server.sweep(&AT_ONCE);
+        server.sweep_at_once("1s");
         (server.status(&issue) == "done").then_some(())
     });
     assert_eq!(server.played(&issue).len(), 3, "{}", server.story(&issue));

@@ -8,9 +8,6 @@ use crate::paperclip::server::Server;
 use crate::program::said_of;
 use crate::{seconds, wait_for};
 
-/// Of a sweep that waits as little as it can.
-const AT_ONCE: [&str; 7] = ["--orphan-grace", "5s", "--retry-delay", "0s", "--attempts-max", "9", "--no-guard"];
-
 /// An agent with an issue that its runs left in progress.
 fn stranded(server: &Server, name: &str) -> (String, String) {
     let agent = server.make_agent(name, Adapter::Process);
@@ -20,7 +17,7 @@ fn stranded(server: &Server, name: &str) -> (String, String) {
 
 /// What becomes of an issue in a sweep, and why.
 fn swept(server: &Server, issue: &str) -> (String, String) {
-    let report = server.sweep(&AT_ONCE);
+    let report = server.sweep_at_once("5s");
     let said = said_of(&report, issue).unwrap_or_else(|| panic!("nothing of {issue}: {report}"));
     let text = |field: &str| said[field].as_str().unwrap_or_default().to_owned();
     (text("outcome"), text("reason"))
@@ -83,7 +80,7 @@ fn what_the_server_would_not_start_waits_and_goes_on_afterwards() {
             if server.status(issue) == "blocked" {
                 server.change(issue, "status", "todo");
             }
-            server.sweep(&AT_ONCE);
+            server.sweep_at_once("5s");
             (server.status(issue) == "done").then_some(())
         });
     }

@@ -29,6 +29,11 @@ impl Server {
         report_of(sweep(self.home.path()).args(["--database", &self.sweeper()]).args(arguments))
     }
 
+    /// One sweep that continues issues often and without a delay once they are idle for `grace`; its report.
+    pub fn sweep_at_once(&self, grace: &str) -> Value {
+        self.sweep(&["--orphan-grace", grace, "--retry-delay", "0s", "--attempts-max", "9", "--no-guard"])
+    }
+
     /// What a sweep would do about an issue that has been idle for a moment, and why.
     pub fn explain(&self, issue: &str) -> Value {
         let arguments =
