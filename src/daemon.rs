@@ -40,7 +40,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tracing::info;
 
 use crate::conclusion::Conclusion;
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
 use health::Shared;
 use listening::News;
 pub use options::DaemonOptions;

@@ -13,7 +13,7 @@
 //! - a decision is made in `rules::decide` and nowhere else, from one row of facts, by the database's clock;
 //! - one subject is one transaction (`sweep::examine`): lock first, then read, then write;
 //! - no row lock is waited for while another is held, and a foreign-key check gives way before its host must (`store`);
-//! - the ledger's unique index bounds the attempts even if every lock failed (`store::ledger`);
+//! - the ledger's unique index bounds the attempts even if every lock failed (`store::work::ledger`);
 //! - the environment is read in `settings` only.
 //!
 //! # As a library

@@ -11,7 +11,7 @@ mod page;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::registry::Registry;
 
-use crate::store::metrics::Reading;
+use crate::store::read::metrics::Reading;
 pub use daemon_state::{DaemonState, DatabaseState};
 use families::Families;
 pub use file::{publish, refuse_path};

@@ -1,6 +1,6 @@
 //! Notifications: delivers what waits in the outbox, at least once, each message with a key that stays the same.
 //!
-//! A sweep only queues (`store::outbox`), in the transaction of the change that it reports, so that only what was
+//! A sweep only queues (`store::work::outbox`), in the transaction of the change that it reports, so that only what was
 //! committed is delivered. What fails is tried again by the next run, for a day. Nothing here makes a sweep fail.
 
 mod address_scope;

@@ -28,8 +28,8 @@ mod trouble;
 
 use crate::rules::Policy;
 use crate::store::Timeouts;
-use crate::store::databases::Found;
-use crate::store::links::HostUrl;
+use crate::store::connect::databases::Found;
+use crate::store::hosts::links::HostUrl;
 pub use options::PageOptions;
 pub use serve::{router, run};
 

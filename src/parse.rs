@@ -11,9 +11,9 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::rules::After;
-use crate::store::attention::{Cursor, PageRequest};
-use crate::store::candidates::Shard;
-pub use crate::store::exemptions::Until;
+use crate::store::read::attention::{Cursor, PageRequest};
+use crate::store::work::candidates::Shard;
+pub use crate::store::work::exemptions::Until;
 pub use choice::{
     CHECK, Choice, DURABLE, ESCALATION, EVENTS, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat,
     NUDGES, STATEMENT_CACHE, SWITCH,

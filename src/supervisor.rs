@@ -30,7 +30,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 use tracing::debug;
 
-use crate::store::supervision::{self, Close};
+use crate::store::work::supervision::{self, Close};
 use crate::store::{Access, Db, DbConnection};
 use crate::text::redact;
 use backend::Backend;

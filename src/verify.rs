@@ -22,9 +22,9 @@ use trial::Trial;
 
 use crate::conclusion::Failure;
 use crate::rules::Kind;
-use crate::store::hosts::Host;
-use crate::store::open::Url;
-use crate::store::sandbox::Sandbox;
+use crate::store::connect::open::Url;
+use crate::store::connect::sandbox::Sandbox;
+use crate::store::hosts::folders::Host;
 use crate::sweep::Cancel;
 
 /// What to verify, and where.

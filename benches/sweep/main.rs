@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, ensure};
 use sweep::conclusion::Conclusion;
 use sweep::store::Durable;
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 use sweep::sweep::{Cancel, Options};
 
 use postgres::Server;

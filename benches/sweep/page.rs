@@ -12,8 +12,8 @@ use anyhow::{Context, Result, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use sweep::store::Access;
-use sweep::store::migrate::{Wanted, migrate};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::hosts::migrate::{Wanted, migrate};
 
 use crate::figures::{median, milliseconds, verdict};
 use crate::memory::high_water;

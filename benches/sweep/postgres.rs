@@ -10,8 +10,8 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Text};
 use sweep::store::Access;
-use sweep::store::migrate::{Wanted, migrate};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::hosts::migrate::{Wanted, migrate};
 
 use crate::fixtures::Company;
 

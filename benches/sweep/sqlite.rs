@@ -5,9 +5,9 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use sweep::store::Access;
-use sweep::store::migrate::{Wanted, migrate};
-use sweep::store::open::Url;
-use sweep::store::schema::recoveries;
+use sweep::store::connect::open::Url;
+use sweep::store::db::schema::recoveries;
+use sweep::store::hosts::migrate::{Wanted, migrate};
 
 use crate::figures::median;
 use crate::fixtures::Company;

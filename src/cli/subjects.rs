@@ -7,7 +7,7 @@ use clap::{Arg, Args, Command, Error, Subcommand, ValueEnum};
 
 use crate::parse::{self, EXEMPTS, KIND, Until};
 use crate::settings::flags::{DatabaseFlag, LinkFlag, PolicyFlags};
-use crate::store::exemptions::Exempts;
+use crate::store::work::exemptions::Exempts;
 
 /// Which subject. Its kind may be left out: then the first word is its name.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use crate::conclusion::{Conclusion, usage};
 use crate::report::attention as report;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
-use crate::store::attention::{PageRequest, Scope, read_from};
+use crate::store::read::attention::{PageRequest, Scope, read_from};
 
 pub fn run(flags: AttentionFlags, environment: &Environment) -> Result<Conclusion> {
     let AttentionFlags { database, links, layout, tenant, agent, limit, after } = flags;

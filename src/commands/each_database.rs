@@ -9,7 +9,7 @@ use crate::cli::Layout;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::logged;
 use crate::report::{ended, failure, heading, page};
-use crate::store::databases::{Databases, Found};
+use crate::store::connect::databases::{Databases, Found};
 use crate::text::shown_in;
 
 /// How something is shown that was read of each database.

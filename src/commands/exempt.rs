@@ -15,9 +15,9 @@ use crate::rules::{Kind, Whose};
 use crate::settings::Environment;
 use crate::store::Db;
 use crate::store::Label;
-use crate::store::exemptions::{self, Exempt, Exempted, Given, Wanted};
-use crate::store::find::{self, Found};
-use crate::store::rights::Purpose;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::exemptions::{self, Exempt, Exempted, Given, Wanted};
+use crate::store::work::find::{self, Found};
 use crate::text::redact;
 
 pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {

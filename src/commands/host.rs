@@ -16,14 +16,14 @@ use crate::report::grid;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
 use crate::store::Access;
-use crate::store::hosts::{self, Description, Host};
+use crate::store::hosts::folders::{self, Description, Host};
 use crate::sweep::Cancel;
 use crate::verify::{self, Subprocess};
 
 pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusion> {
     match command {
         HostCommand::List(flags) => {
-            let hosts: Vec<Description> = hosts::built_in().iter().map(|host| host.describe()).collect();
+            let hosts: Vec<Description> = folders::built_in().iter().map(|host| host.describe()).collect();
             say_list(flags.layout.get(), "hosts", (&hosts, 0), |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags)?,
@@ -43,7 +43,7 @@ fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
     let folder = directory.file_name().and_then(|name| name.to_str()).unwrap_or("host").to_owned();
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
     let files = url.ask(&timeouts, move |url| {
-        let files = url.connect(Access::ReadOnly)?.look(|db| hosts::skeleton(db, &folder));
+        let files = url.connect(Access::ReadOnly)?.look(|db| folders::skeleton(db, &folder));
         files.map_err(|error| url.explain(error))
     })?;
     for (path, text) in &files {
@@ -94,10 +94,10 @@ pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc
     match directory {
         Some(directory) => {
             let host = Host::in_directory(directory)?;
-            hosts::trust(&host);
+            folders::trust(&host);
             Ok(Some(host))
         }
-        None => Ok(name.and_then(hosts::named)),
+        None => Ok(name.and_then(folders::named)),
     }
 }
 

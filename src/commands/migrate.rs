@@ -8,8 +8,8 @@ use crate::cli::{Layout, MigrateFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
 use crate::store::Access;
-use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
+use crate::store::hosts::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::text::redact;
 
 pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {

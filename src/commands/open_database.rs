@@ -13,12 +13,12 @@ use crate::report::grid::ROWS_MAX;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
 use crate::settings::flags::{DatabaseFlag, PolicyFlags};
-use crate::store::errors::Refused;
-use crate::store::exemptions::{self, Exempt, Wanted};
-use crate::store::find::Found;
-use crate::store::ids::IdType;
-use crate::store::open::{Store, Url};
-use crate::store::rights::Purpose;
+use crate::store::connect::open::{Store, Url};
+use crate::store::db::errors::Refused;
+use crate::store::db::ids::IdType;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::exemptions::{self, Exempt, Wanted};
+use crate::store::work::find::Found;
 use crate::store::{Abort, Access, Db, Timeouts};
 
 pub struct OpenDatabase {

@@ -13,11 +13,11 @@ use crate::report::grid;
 use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
 use crate::settings::Environment;
-use crate::store::errors::Refused;
-use crate::store::find::{among, find, label_of_row};
-use crate::store::ids::IdType;
-use crate::store::quarantine::{self, Failure};
-use crate::store::rights::Purpose;
+use crate::store::db::errors::Refused;
+use crate::store::db::ids::IdType;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::find::{among, find, label_of_row};
+use crate::store::work::quarantine::{self, Failure};
 use crate::store::{Db, Label};
 use crate::text::redact;
 

@@ -8,7 +8,7 @@ use crate::conclusion::Conclusion;
 use crate::report::status as report;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
-use crate::store::status::{of_database, of_plan};
+use crate::store::read::status::{of_database, of_plan};
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;

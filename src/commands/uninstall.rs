@@ -6,8 +6,8 @@ use super::terminal::{confirm_in, is_confirmed, is_interactive, print_wrapped, p
 use crate::cli::{Layout, MigrateFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::store::Access;
-use crate::store::migrate::{Extent, Removal, print_removal, removal, uninstall};
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
+use crate::store::hosts::migrate::{Extent, Removal, print_removal, removal, uninstall};
 use crate::sweep::Cancel;
 
 pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {

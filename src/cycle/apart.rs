@@ -11,7 +11,7 @@ use tracing::Span;
 use crate::conclusion::{Conclusion, Failure, unavailable};
 use crate::rules::Kind;
 use crate::store::Timeouts;
-use crate::store::open::patience::{Attempt, FALLEN_SILENT, LOOK, Patience};
+use crate::store::connect::open::patience::{Attempt, FALLEN_SILENT, LOOK, Patience};
 use crate::sweep::heading::Heading;
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Progress, Summary};
 

@@ -10,8 +10,8 @@ use super::work::{BackgroundWork, Look};
 use super::{Daemon, display};
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::cycle::conclusion_of_sweep;
-use crate::store::databases::Found;
-use crate::store::open::Url;
+use crate::store::connect::databases::Found;
+use crate::store::connect::open::Url;
 use crate::sweep::Summary;
 
 impl Daemon {

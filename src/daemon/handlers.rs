@@ -10,7 +10,7 @@ use super::place::{Place, places};
 use super::timer::random_delay;
 use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
 use crate::text::redact;
 
 /// What is read once, at the start.

@@ -7,8 +7,8 @@ use crate::metrics::DaemonState;
 use crate::page::Viewed;
 use crate::rules::Policy;
 use crate::store::Timeouts;
-use crate::store::databases::Found;
-use crate::store::links::HostUrl;
+use crate::store::connect::databases::Found;
+use crate::store::hosts::links::HostUrl;
 
 /// Of this process.
 #[derive(Clone, Debug, Default)]

@@ -15,7 +15,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::rules::Id;
-use crate::store::listen::{Listener, Source};
+use crate::store::connect::listen::{Listener, Source};
 use crate::text::redact;
 
 /// How soon it notices that nobody waits for its news any more.

@@ -10,8 +10,8 @@ use tracing::debug;
 
 use super::health::{Database, DatabaseHealth, Health};
 use crate::metrics::{DaemonState, DatabaseState, text};
-use crate::store::databases::Found;
-use crate::store::metrics::{Reading, read_from};
+use crate::store::connect::databases::Found;
+use crate::store::read::metrics::{Reading, read_from};
 use crate::text::redact;
 
 /// Shorter than a scrape may take. A database that does not answer is no reason to leave out the rest.

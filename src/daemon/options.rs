@@ -10,9 +10,9 @@ use crate::conclusion::config;
 use crate::cycle::CycleOptions;
 use crate::page::PageOptions;
 use crate::schedule::Schedule;
-use crate::store::databases::{Databases, Named};
-use crate::store::listen::Source;
-use crate::store::open::Url;
+use crate::store::connect::databases::{Databases, Named};
+use crate::store::connect::listen::Source;
+use crate::store::connect::open::Url;
 
 /// Sweeps on a schedule.
 #[derive(Clone, Debug)]

@@ -14,9 +14,9 @@ use super::run_ends::RunEndQueue;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::of_database;
 use crate::rules::Kind;
-use crate::store::candidates::Portion;
-use crate::store::databases::Found;
-use crate::store::open::Url;
+use crate::store::connect::databases::Found;
+use crate::store::connect::open::Url;
+use crate::store::work::candidates::Portion;
 use crate::sweep::Summary;
 use crate::text::redact;
 

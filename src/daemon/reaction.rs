@@ -12,7 +12,7 @@ use super::place::Place;
 use super::work::{BackgroundWork, Task};
 use crate::cycle::of_database;
 use crate::rules::Policy;
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
 use crate::sweep::{Options, Selection, Summary};
 
 impl Daemon {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::rules::{Guard, Id};
-use crate::store::listen::HEARD_MAX;
+use crate::store::connect::listen::HEARD_MAX;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

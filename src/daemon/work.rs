@@ -11,10 +11,10 @@ use super::clock;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::{self, CycleOptions, sweep_apart};
 use crate::notify::{Delivered, deliver};
-use crate::store::databases::Found;
-use crate::store::listen::{Source, run_end_grace};
-use crate::store::open::Url;
-use crate::store::open::patience::Patience;
+use crate::store::connect::databases::Found;
+use crate::store::connect::listen::{Source, run_end_grace};
+use crate::store::connect::open::Url;
+use crate::store::connect::open::patience::Patience;
 use crate::store::{Access, Timeouts};
 use crate::sweep::{Cancel, Options, Progress, Summary};
 

@@ -9,10 +9,10 @@ use super::DaemonState;
 use super::daemon_state::DatabaseState;
 use super::page::{Page, seconds};
 use crate::rules::Kind;
-use crate::store::ledger::{Action, Ended};
-use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
-use crate::store::outbox::Destination;
-use crate::store::wakes::StuckWakes;
+use crate::store::read::metrics::{LastSweep, Outbox, Reading, Swept};
+use crate::store::work::ledger::{Action, Ended};
+use crate::store::work::outbox::Destination;
+use crate::store::work::wakes::StuckWakes;
 use crate::sweep::Outcome;
 
 /// What there is to measure.

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use tracing::warn;
 
 use super::text;
-use crate::store::metrics::Reading;
+use crate::store::read::metrics::Reading;
 use crate::text::redact;
 
 /// node_exporter runs as somebody else.

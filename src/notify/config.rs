@@ -4,7 +4,7 @@ use std::fmt::{Debug, Formatter, Result};
 
 use super::client::Target;
 use super::webhook::Secret;
-use crate::store::outbox::{Destination, Event, Subscriptions};
+use crate::store::work::outbox::{Destination, Event, Subscriptions};
 
 /// Who is notified of which events. By default nobody is.
 #[derive(Clone, Default)]

@@ -9,11 +9,12 @@ use tracing::{debug, error, warn};
 use super::client::{Client, Failure};
 use super::config::Notify;
 use super::{slack, webhook};
-use crate::store::open::Url;
-use crate::store::open::patience::Patience;
-use crate::store::outbox::Destination;
-use crate::store::outbox::delivery::{self, Message};
-use crate::store::{Abort, Access, Db, DbConnection, Timeouts, errors};
+use crate::store::connect::open::Url;
+use crate::store::connect::open::patience::Patience;
+use crate::store::db::errors;
+use crate::store::work::outbox::Destination;
+use crate::store::work::outbox::delivery::{self, Message};
+use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 
 /// How long a request may take: less than the first pause between two attempts.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

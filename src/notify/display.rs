@@ -1,8 +1,8 @@
 //! Renders a message as text, for people.
 
 use crate::rules::display::humanize;
-use crate::store::outbox::Event;
-use crate::store::outbox::delivery::{Message, Notification};
+use crate::store::work::outbox::Event;
+use crate::store::work::outbox::delivery::{Message, Notification};
 use crate::text::cut;
 
 /// The length of a title and of a reason in characters, so that a message stays short, whatever agents wrote.

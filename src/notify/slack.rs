@@ -8,7 +8,7 @@ use serde_json::json;
 use super::client::HttpMessage;
 use super::display::{self, Line};
 use crate::rules::display::is_invisible;
-use crate::store::outbox::delivery::Message;
+use crate::store::work::outbox::delivery::Message;
 
 pub fn message(message: &Message) -> HttpMessage {
     http_message(&display::lines(message))

@@ -8,7 +8,7 @@ use super::deliver::REQUEST_TIMEOUT;
 use super::ping::{Ping, send};
 use super::{slack, webhook};
 use crate::rules::Id;
-use crate::store::outbox::Destination;
+use crate::store::work::outbox::Destination;
 
 /// Sends the tests, and returns the result of each destination that is configured: `slack`, `webhook`, `ping`.
 pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {

@@ -4,7 +4,7 @@ use super::route::{Link, Route};
 use super::shown::{Minute, Shown, age};
 use crate::rules::Id;
 use crate::rules::display::humanize;
-use crate::store::attention::{Attention, Item, Planned};
+use crate::store::read::attention::{Attention, Item, Planned};
 
 pub struct ItemView {
     pub what: &'static str,

@@ -10,7 +10,7 @@ use super::shown::{Minute, Shown};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
 use crate::rules::display::{counted, humanize};
-use crate::store::attention::{Attention, Day, Share};
+use crate::store::read::attention::{Attention, Day, Share};
 
 #[derive(Template)]
 #[template(path = "overview.html")]

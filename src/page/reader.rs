@@ -18,9 +18,9 @@ use super::route::View;
 use crate::conclusion::Conclusion;
 use crate::report::explain::Explanation;
 use crate::rules::Policy;
-use crate::store::attention::{KeptDays, PageRequest, Scope, read_with};
-use crate::store::databases::Found;
-use crate::store::rights::Purpose;
+use crate::store::connect::databases::Found;
+use crate::store::hosts::rights::Purpose;
+use crate::store::read::attention::{KeptDays, PageRequest, Scope, read_with};
 use crate::text::redact;
 
 /// A connection lasts ten seconds: whoever waits for a database that does not answer still gets an answer.
@@ -187,7 +187,7 @@ fn is_there(database: &Found, viewed: &Viewed) -> Result<()> {
 mod tests {
     use super::*;
     use crate::page::lane::{FRESH, FRESH_MAX, Kept, SLOW};
-    use crate::store::open::Url;
+    use crate::store::connect::open::Url;
 
     fn trouble(conclusion: Conclusion) -> Reading {
         Err(Trouble { conclusion, why: String::new() })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::report::explain::Explanation;
-use crate::store::attention::Attention;
+use crate::store::read::attention::Attention;
 use crate::text::redact;
 
 /// What was read.

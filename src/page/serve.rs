@@ -32,7 +32,7 @@ use super::sweeps::SweepsPage;
 use super::trouble::TroublePage;
 use crate::conclusion::Conclusion;
 use crate::http;
-use crate::store::databases::Found;
+use crate::store::connect::databases::Found;
 use crate::sweep::cancel::{LISTENING, exit_in_any_case};
 
 /// Everything that the answers are made of.

@@ -9,8 +9,8 @@ use super::route::Here;
 use super::shown::{Minute, Shown};
 use crate::report::attention::expected;
 use crate::rules::display::{HumanDuration, format_utc, humanize};
-use crate::store::attention::Attention;
-use crate::store::status::SweepSummary;
+use crate::store::read::attention::Attention;
+use crate::store::read::status::SweepSummary;
 
 #[derive(Template)]
 #[template(path = "sweeps.html")]

@@ -8,10 +8,10 @@ use clap::{Arg, Command, Error};
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
 use crate::store::Durable;
-use crate::store::exemptions::Exempts;
-use crate::store::hosts;
-use crate::store::open::StatementCache;
-use crate::store::outbox::Event;
+use crate::store::connect::open::StatementCache;
+use crate::store::hosts::folders;
+use crate::store::work::exemptions::Exempts;
+use crate::store::work::outbox::Event;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
 use crate::verify::Promise;
@@ -35,7 +35,7 @@ pub const EXEMPTS: Choice<Exempts> = Choice::all();
 /// The events of which people can be notified.
 pub const EVENTS: Choice<Event> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
-pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);
+pub const HOST: Choice<&str> = Choice(folders::names, |name| name);
 /// What a host is verified by.
 pub const CHECK: Choice<Promise> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });

@@ -10,7 +10,7 @@ use super::page::Page;
 use super::status::format::{age, paint, section};
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
-use crate::store::attention::{Attention, Cursor, Day, Item, Share, SweeperState};
+use crate::store::read::attention::{Attention, Cursor, Day, Item, Share, SweeperState};
 use crate::text::{cut, redact};
 
 /// The whole of it. Sections without rows are left out.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::store::Label;
-use crate::store::exemptions::Exempted;
+use crate::store::work::exemptions::Exempted;
 use crate::text::redact;
 
 /// One of a list.

@@ -13,9 +13,9 @@ use crate::rules::session::AgentState;
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, Whose, decide};
 use crate::store::Label;
 use crate::store::Subject;
-use crate::store::ledger::{Past, Recovery};
-use crate::store::links::Links;
-use crate::store::quarantine::Failure;
+use crate::store::hosts::links::Links;
+use crate::store::work::ledger::{Past, Recovery};
+use crate::store::work::quarantine::Failure;
 use crate::text::{cut, redact};
 
 /// The version of the JSON document.

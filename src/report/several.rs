@@ -10,7 +10,7 @@ use super::page;
 use super::printer::Printer;
 use super::summary::done_and_left;
 use crate::conclusion::{Conclusion, conclusion_of};
-use crate::store::ledger::Ended;
+use crate::store::work::ledger::Ended;
 use crate::sweep::heading::{Mode, SCHEMA};
 use crate::sweep::{Summary, Tally};
 use crate::text::redact;

@@ -10,7 +10,7 @@ use owo_colors::OwoColorize;
 use super::grid::{CELL_MAX, Row, with_header};
 use super::summary::emptiness;
 use crate::rules::display::{counted, format_utc, humanize};
-use crate::store::status::{PlanReport, PlanSummary, STEPS_LISTED_MAX, Status, StepReport, SweepSummary};
+use crate::store::read::status::{PlanReport, PlanSummary, STEPS_LISTED_MAX, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
 use format::{coloured, duration};
 pub use sections::kinds;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use owo_colors::{OwoColorize, Style};
 
 use crate::rules::display::HumanDuration;
-use crate::store::ledger::Ended;
+use crate::store::work::ledger::Ended;
 use crate::sweep::heading::Mode;
 use crate::sweep::logs::EMPTY;
 use crate::sweep::{KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};

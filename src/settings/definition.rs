@@ -14,10 +14,10 @@ use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
 use crate::schedule::CronPattern;
 use crate::store::Durable;
-use crate::store::candidates::Shard;
-use crate::store::links::HostUrl;
-use crate::store::open::StatementCache;
-use crate::store::outbox::Event;
+use crate::store::connect::open::StatementCache;
+use crate::store::hosts::links::HostUrl;
+use crate::store::work::candidates::Shard;
+use crate::store::work::outbox::Event;
 use crate::sweep::KindMode;
 
 /// What the names of all variables begin with.

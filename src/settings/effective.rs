@@ -8,7 +8,7 @@ use super::environment::{Environment, Source, path_of_secret};
 use super::flags::DatabaseFlag;
 use super::names::{may_have_a_file, variables};
 use super::table::all;
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
 use crate::text::redact;
 
 /// One setting; the fields are those of the JSON.

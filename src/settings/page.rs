@@ -11,7 +11,7 @@ use crate::conclusion::config;
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::page::{PageOptions, Viewed};
-use crate::store::databases::Databases;
+use crate::store::connect::databases::Databases;
 use crate::sweep::Options;
 
 const TOKEN: &str = "SWEEP_PAGE_TOKEN";

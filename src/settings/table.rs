@@ -23,10 +23,10 @@ use crate::parse::{
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
-use crate::store::candidates::Shard;
-use crate::store::links::HostUrl;
-use crate::store::open::{StatementCache, Url};
-use crate::store::outbox::Event;
+use crate::store::connect::open::{StatementCache, Url};
+use crate::store::hosts::links::HostUrl;
+use crate::store::work::candidates::Shard;
+use crate::store::work::outbox::Event;
 use crate::store::{Durable, Timeouts};
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::{KindMode, Options};

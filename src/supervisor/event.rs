@@ -2,7 +2,7 @@
 
 use super::record::End;
 use crate::rules::Id;
-use crate::store::supervision::ClaimedCommand;
+use crate::store::work::supervision::ClaimedCommand;
 
 pub enum WatchEvent {
     /// The process has ended.

@@ -17,7 +17,7 @@ use super::notices::Notices;
 use super::record::{End, SharedRecord};
 use crate::rules::Id;
 use crate::rules::display::is_invisible;
-use crate::store::supervision::{ClaimedCommand, What};
+use crate::store::work::supervision::{ClaimedCommand, What};
 use stop::{StopRequest, describe, is_interruption};
 
 /// How often the log is written and timeouts are checked.

@@ -11,9 +11,9 @@ use super::outcome::{Examined, Outcome};
 use super::settle::settle;
 use crate::rules::request::{Asked, Refusal};
 use crate::rules::{Id, Policy};
-use crate::store::links::Links;
-use crate::store::open::{Store, Url};
-use crate::store::outbox::Subscriptions;
+use crate::store::connect::open::{Store, Url};
+use crate::store::hosts::links::Links;
+use crate::store::work::outbox::Subscriptions;
 use crate::store::{Access, Subject, Timeouts};
 
 /// A sweep and a supervisor hold a row for a moment only, and a person has no next sweep: half a second's patience.

@@ -9,9 +9,9 @@ use diesel::prelude::*;
 use super::options::Options;
 use super::selection::look;
 use crate::rules::AHEAD_MAX;
-use crate::store::hosts::Host;
-use crate::store::opening::Start;
-use crate::store::schema::host_clock;
+use crate::store::db::schema::host_clock;
+use crate::store::hosts::folders::Host;
+use crate::store::work::opening::Start;
 use crate::store::{Access, Db, DbConnection};
 
 /// What there is to say of the database's clock.

@@ -4,9 +4,9 @@ use super::limits::WakeBudget;
 use super::plan::Plan;
 use crate::rules::request::Asked;
 use crate::rules::{Id, Policy, Verdict};
-use crate::store::candidates::{Part, Portion, Shard};
-use crate::store::links::Links;
-use crate::store::outbox::Subscriptions;
+use crate::store::hosts::links::Links;
+use crate::store::work::candidates::{Part, Portion, Shard};
+use crate::store::work::outbox::Subscriptions;
 use crate::store::{Access, Durable, Timeouts};
 
 /// What the subjects of one kind are examined with.

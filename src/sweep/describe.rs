@@ -6,8 +6,10 @@ use diesel::result::Error;
 use super::context::ExamineContext;
 use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Verdict};
-use crate::store::outbox::Details;
-use crate::store::{Access, DbConnection, Subject, errors, nulls, rights};
+use crate::store::db::errors;
+use crate::store::hosts::{nulls, rights};
+use crate::store::work::outbox::Details;
+use crate::store::{Access, DbConnection, Subject};
 
 fn name_of(assignee: &Assignee) -> Option<String> {
     match assignee {

@@ -4,10 +4,10 @@
 use super::context::ExamineContext;
 use super::logs;
 use crate::rules::Kind;
-use crate::store::left_issues::{LEFT, LeftIssue, are_known, unnotified};
-use crate::store::links::Page;
-use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::types::LossyText;
+use crate::store::db::types::LossyText;
+use crate::store::hosts::links::Page;
+use crate::store::work::left_issues::{LEFT, LeftIssue, are_known, unnotified};
+use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been reported. That it cannot be queued is logged, and no reason for the sweep to fail.

@@ -8,7 +8,7 @@ use super::outcome::{Examined, Outcome};
 use super::summary::Summary;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
-use crate::store::counts::Guarded;
+use crate::store::work::counts::Guarded;
 use crate::text::redact;
 
 /// Who logs: what a program that reads the logs groups lines by.

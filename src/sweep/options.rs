@@ -6,11 +6,11 @@ use chrono::TimeDelta;
 
 use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
-use crate::store::candidates::{Portion, Shard};
-use crate::store::counts::KindMode;
-use crate::store::links::HostUrl;
-use crate::store::open::Url;
-use crate::store::outbox::Subscriptions;
+use crate::store::connect::open::Url;
+use crate::store::hosts::links::HostUrl;
+use crate::store::work::candidates::{Portion, Shard};
+use crate::store::work::counts::KindMode;
+use crate::store::work::outbox::Subscriptions;
 use crate::store::{Durable, Timeouts};
 
 /// One sweep, as the operator wants it.

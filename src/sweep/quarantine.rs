@@ -16,8 +16,8 @@ use super::context::ExamineContext;
 use super::logs;
 use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Id, Kind};
-use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::quarantine;
+use crate::store::work::outbox::{self, Details, Event, Notice};
+use crate::store::work::quarantine;
 use crate::store::{Abort, Access, DbConnection, Subject};
 use crate::text::redact;
 

@@ -10,8 +10,8 @@ use super::guard::Memory;
 use super::options::Options;
 use super::summary::Summary;
 use super::tally::StopReason;
-use crate::store::ledger::{self, Closing, Opening};
-use crate::store::outbox::delivery;
+use crate::store::work::ledger::{self, Closing, Opening};
+use crate::store::work::outbox::delivery;
 use crate::store::{Access, Db, DbConnection};
 
 impl Sweep<'_> {

@@ -12,8 +12,8 @@ use super::scan::Scan;
 use super::summary::Summary;
 use super::workers::Workers;
 use crate::store::Subject;
-use crate::store::candidates::Portion;
-use crate::store::counts::HeldBack;
+use crate::store::work::candidates::Portion;
+use crate::store::work::counts::HeldBack;
 
 /// What the examination of one kind uses and fills.
 pub struct Round<'a, O> {

@@ -14,8 +14,8 @@ use super::examine::look::{Sight, look};
 use super::tally::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
-use crate::store::candidates::{Candidate, Part, Position};
-use crate::store::types::RawInstant;
+use crate::store::db::types::RawInstant;
+use crate::store::work::candidates::{Candidate, Part, Position};
 use crate::store::{Db, DbConnection, Subject};
 use crate::text::redact;
 

@@ -9,10 +9,11 @@ use super::plan::Plan;
 use crate::conclusion::config;
 use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
-use crate::store::candidates::Part;
-use crate::store::open::Store;
-use crate::store::opening::{Glance, Start};
-use crate::store::{Access, Db, DbConnection, Nominated, find, ledger};
+use crate::store::connect::open::Store;
+use crate::store::work::candidates::Part;
+use crate::store::work::opening::{Glance, Start};
+use crate::store::work::{find, ledger};
+use crate::store::{Access, Db, DbConnection, Nominated};
 use crate::text::redact;
 
 /// Asks in a read-only transaction.

@@ -7,7 +7,8 @@ use super::context::ExamineContext;
 use super::limits::Reservation;
 use super::outcome::{Examined, Outcome};
 use crate::rules::Id;
-use crate::store::{Access, DbConnection, Lock, Subject, ledger};
+use crate::store::work::ledger;
+use crate::store::{Access, DbConnection, Lock, Subject};
 
 /// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
 const SETTLING_TRIES: u32 = 20;

@@ -11,9 +11,9 @@ use super::outcome::{Examined, Fault, Outcome};
 use super::tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use crate::conclusion::{Conclusion, Failure};
 use crate::rules::Kind;
-use crate::store::candidates::Portion;
-use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
-use crate::store::ledger::Ended;
+use crate::store::work::candidates::Portion;
+use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
+use crate::store::work::ledger::Ended;
 use crate::text::redact_id;
 
 /// What one sweep came to, of each kind and as a whole. It is filled while the sweep goes on.

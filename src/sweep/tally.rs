@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::outcome::Outcome;
 use crate::rules::display::HumanDuration;
 use crate::rules::{Id, Kind};
-use crate::store::counts::{KindCounts, Tally};
-use crate::store::wakes::StuckWakes;
+use crate::store::work::counts::{KindCounts, Tally};
+use crate::store::work::wakes::StuckWakes;
 
 /// Clocks that differ by more, and rows that are further ahead, are reported.
 const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);

@@ -8,8 +8,8 @@ use super::logs;
 use super::options::Options;
 use super::tally::Stuck;
 use crate::rules::Id;
-use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::wakes::{Wanted, count, stuck};
+use crate::store::work::outbox::{self, Details, Event, Notice};
+use crate::store::work::wakes::{Wanted, count, stuck};
 use crate::store::{Access, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.

@@ -8,7 +8,7 @@ use diesel::result::Error;
 
 use super::Promise;
 use crate::conclusion::{Conclusion, Failure};
-use crate::store::errors;
+use crate::store::db::errors;
 use crate::text::{cut, redact};
 
 /// More of the same says nothing new.

@@ -10,8 +10,8 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 
 use crate::conclusion::{Failure, config};
 use crate::rules::{Id, Kind};
-use crate::store::hosts::Host;
-use crate::store::ids::IdType;
+use crate::store::db::ids::IdType;
+use crate::store::hosts::folders::Host;
 use crate::text::redact;
 
 const BEGINNING: &str = "-- fixture ";

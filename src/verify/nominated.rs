@@ -7,8 +7,9 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Decision, Id, Policy, Reason, decide};
-use crate::store::candidates::{Candidate, Part};
-use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, errors, read_alone, read_together};
+use crate::store::db::errors;
+use crate::store::work::candidates::{Candidate, Part};
+use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_alone, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.

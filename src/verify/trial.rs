@@ -9,11 +9,13 @@ use diesel::QueryResult;
 
 use super::fixtures::{Block, Event, Fixtures, Made, Values};
 use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
-use crate::store::hosts::Host;
-use crate::store::ids::IdType;
-use crate::store::sandbox::{Outsider, Sandbox};
-use crate::store::snapshot::{ColumnValues, Rows};
-use crate::store::{Access, Db, DbConnection, Subject, Timeouts, errors, for_kind, read_alone};
+use crate::store::connect::sandbox::{Outsider, Sandbox};
+use crate::store::connect::snapshot::{ColumnValues, Rows};
+use crate::store::db::errors;
+use crate::store::db::ids::IdType;
+use crate::store::hosts::folders::Host;
+use crate::store::hosts::rights;
+use crate::store::{Access, Db, DbConnection, Subject, Timeouts, for_kind, read_alone};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
@@ -128,8 +130,7 @@ impl<'a> Trial<'a> {
         };
         let hindered = swept.0.values().filter(is_hindered);
         self.hindrances.extend(hindered.map(|Examined { kind, id, reason, .. }| {
-            let mut relations: Vec<&str> =
-                for_kind!(kind, S => S::RIGHTS).iter().map(|(relation, _)| *relation).collect();
+            let mut relations: Vec<&str> = rights::to_take_up(*kind).iter().map(|(relation, _)| *relation).collect();
             relations.dedup();
             format!("{kind} {id}: a statement of a sweep's on {}: {reason}", relations.join(", "))
         }));

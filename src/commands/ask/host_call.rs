@@ -11,8 +11,8 @@ use crate::notify::{Client, Failure, HttpMessage, Target};
 use crate::report::{Answered, ByHost};
 use crate::rules::display::counted;
 use crate::store::Timeouts;
-use crate::store::host_steps::{HostStep, plain_path};
-use crate::store::links::HostUrl;
+use crate::store::hosts::host_steps::{HostStep, plain_path};
+use crate::store::hosts::links::HostUrl;
 
 /// Where the host's API is, and what it asks for.
 pub struct HostApi {

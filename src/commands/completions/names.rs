@@ -16,9 +16,10 @@ use crate::rules::request::Request;
 use crate::settings::Environment;
 use crate::settings::flags::DatabaseFlag;
 use crate::store::Label;
-use crate::store::exemptions::Exempts;
-use crate::store::rights::Purpose;
-use crate::store::{Access, Timeouts, beginnings};
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::beginnings;
+use crate::store::work::exemptions::Exempts;
+use crate::store::{Access, Timeouts};
 use crate::text::redact;
 
 /// Nobody waits longer at a TAB.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::conclusion::{Conclusion, some_failed};
 use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
-use crate::store::databases::Found;
+use crate::store::connect::databases::Found;
 use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
 

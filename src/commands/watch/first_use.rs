@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use crate::rules::Id;
 use crate::settings::Environment;
 use crate::store::Access;
-use crate::store::migrate::{Wanted, migrate};
-use crate::store::open::Url;
+use crate::store::connect::open::Url;
+use crate::store::hosts::migrate::{Wanted, migrate};
 
 /// Makes it beside its place and then puts it there whole: of several at the same moment one makes it, and nobody sees
 /// half of it.

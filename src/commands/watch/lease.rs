@@ -9,10 +9,11 @@ use crate::cli::WatchFlags;
 use crate::commands::open_database::OpenDatabase;
 use crate::conclusion::usage;
 use crate::rules::{Id, Kind, Policy};
-use crate::store::errors::Refused;
-use crate::store::rights::{self, Purpose};
-use crate::store::supervision::{self, Beginning, Lease, Watcher};
-use crate::store::{Abort, Db, Label, find};
+use crate::store::db::errors::Refused;
+use crate::store::hosts::rights::{self, Purpose};
+use crate::store::work::find;
+use crate::store::work::supervision::{self, Beginning, Lease, Watcher};
+use crate::store::{Abort, Db, Label};
 use crate::supervisor::keeper::LEFT_AFTER;
 use crate::text::redact;
 

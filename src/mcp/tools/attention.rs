@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, small, with_rows};
 use crate::mcp::arguments::{no_place, read};
 use crate::mcp::call::Call;
-use crate::store::attention::{Cursor, PageRequest, Scope, read_from};
-use crate::store::databases::Found;
+use crate::store::connect::databases::Found;
+use crate::store::read::attention::{Cursor, PageRequest, Scope, read_from};
 use crate::text::shown_in;
 
 #[derive(Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ use crate::mcp::call::Call;
 use crate::parse;
 use crate::report::exemption;
 use crate::rules::Kind;
-use crate::store::exemptions::{Exempt, Wanted, exempt};
-use crate::store::rights::Purpose;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::exemptions::{Exempt, Wanted, exempt};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

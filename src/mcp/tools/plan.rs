@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::mcp::answer::{Page, ROWS, small};
 use crate::mcp::arguments::{no_place, read};
 use crate::mcp::call::Call;
-use crate::store::status::of_plan;
+use crate::store::read::status::of_plan;
 use crate::text::shown_in;
 
 #[derive(Deserialize, JsonSchema)]

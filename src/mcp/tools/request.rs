@@ -11,7 +11,7 @@ use crate::mcp::arguments::read;
 use crate::mcp::call::Call;
 use crate::report::ask_named;
 use crate::rules::request::{Asked, Request};
-use crate::store::rights::Purpose;
+use crate::store::hosts::rights::Purpose;
 use crate::sweep::ask::AskOptions;
 
 #[derive(Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::mcp::answer::{Keep, small, with_rows};
 use crate::mcp::arguments::read;
 use crate::mcp::call::Call;
-use crate::store::status::of_database;
+use crate::store::read::status::of_database;
 use crate::text::shown_in;
 
 /// Rows of each list: beside it stands how many there are.

@@ -5,12 +5,14 @@ use anyhow::Result;
 use super::{Explanation, quarantine as told_quarantine};
 use crate::conclusion::{some_failed, usage};
 use crate::rules::{Kind, Policy};
-use crate::store::errors::{self, Refused};
-use crate::store::find::among;
-use crate::store::links::{HostUrl, Links};
-use crate::store::open::Url;
-use crate::store::rights::Purpose;
-use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine, read_alone, supervision};
+use crate::store::connect::open::Url;
+use crate::store::db::errors::{self, Refused};
+use crate::store::hosts::links::{HostUrl, Links};
+use crate::store::hosts::nulls;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::find::among;
+use crate::store::work::{ledger, quarantine, supervision};
+use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, read_alone};
 
 impl Explanation {
     /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Without

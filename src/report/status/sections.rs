@@ -9,7 +9,7 @@ use super::format::{age, duration, headline, paint, section};
 use crate::report::grid::{Row, with_header, without_header};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::{HumanDuration, counted};
-use crate::store::status::{Counts, Effect, PlanSummary, Status, SweepSummary, WorkItem};
+use crate::store::read::status::{Counts, Effect, PlanSummary, Status, SweepSummary, WorkItem};
 use crate::text::redact;
 
 pub fn orphans(status: &Status) -> String {

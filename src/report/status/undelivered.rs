@@ -5,7 +5,7 @@ use owo_colors::OwoColorize;
 use super::format::{age, duration, headline, section};
 use crate::report::grid::with_header;
 use crate::rules::display::{counted, humanize};
-use crate::store::status::{LATE, Notifications, Status};
+use crate::store::read::status::{LATE, Notifications, Status};
 use crate::text::redact;
 
 pub fn undelivered(status: &Status) -> String {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use diesel::result::Error as QueryError;
 
-use crate::store::{Abort, errors};
+use crate::store::Abort;
+use crate::store::db::errors;
 use crate::supervisor::event::WatchEvent;
 
 /// The first pause between attempts to reach a lost database, and the longest one after it has doubled each time.

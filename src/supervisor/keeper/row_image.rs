@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::screen::{KnownActivity, resumes_at};
-use crate::store::supervision::{AgentState, Changes, Close};
-use crate::store::types::Instant as DbInstant;
+use crate::store::db::types::Instant as DbInstant;
+use crate::store::work::supervision::{AgentState, Changes, Close};
 use crate::supervisor::record::Snapshot;
 use crate::text::redact;
 

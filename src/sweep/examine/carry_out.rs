@@ -5,8 +5,8 @@ use diesel::result::Error;
 
 use crate::rules::request::{self, Request};
 use crate::rules::{Decision, Id, Kind, Verdict};
-use crate::store::ledger::{self, Action, Entry};
-use crate::store::outbox::{self, Event, Notice};
+use crate::store::work::ledger::{self, Action, Entry};
+use crate::store::work::outbox::{self, Event, Notice};
 use crate::store::{Db, Subject, Writes, read_alone};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::details;

@@ -4,7 +4,8 @@ use diesel::result::Error;
 
 use super::attempt::{Attempt, Examination, Lost, Step};
 use crate::rules::Id;
-use crate::store::{DbConnection, End, Subject, errors};
+use crate::store::db::errors;
+use crate::store::{DbConnection, End, Subject};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::{describe, why_unreadable};
 use crate::sweep::limits::Reservation;

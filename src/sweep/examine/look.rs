@@ -9,7 +9,7 @@ use super::attempt::{Attempt, Step};
 use super::conclude::left;
 use super::{judge, woken};
 use crate::rules::Id;
-use crate::store::candidates::Candidate;
+use crate::store::work::candidates::Candidate;
 use crate::store::{Access, DbConnection, Lock, Subject, read_together};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::describe;

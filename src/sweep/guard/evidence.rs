@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use super::judged::Estimate;
 use crate::rules::{Guard, Id};
-use crate::store::candidates::{Part, Portion};
-use crate::store::counts::Guarded;
+use crate::store::work::candidates::{Part, Portion};
+use crate::store::work::counts::Guarded;
 use crate::store::{Access, Subject};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::limits::{Limits, WakeBudget, share_of};

@@ -1,8 +1,8 @@
 //! What the guard holds back, and how people are told.
 
 use crate::rules::Kind;
-use crate::store::counts::{Guarded, HeldBack};
-use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::work::counts::{Guarded, HeldBack};
+use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::logs;

@@ -2,8 +2,8 @@
 
 use super::memory::HeldPart;
 use crate::rules::Guard;
-use crate::store::candidates::Portion;
-use crate::store::counts::Guarded;
+use crate::store::work::candidates::Portion;
+use crate::store::work::counts::Guarded;
 
 /// How much of a part would be touched: at most, until it is counted.
 #[derive(Default)]

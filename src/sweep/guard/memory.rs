@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::rules::{Guard, Kind};
-use crate::store::candidates::Portion;
-use crate::store::counts::{Guarded, HeldBack};
-use crate::store::guarded::Remembered;
-use crate::store::types::WrittenDocument;
+use crate::store::db::types::WrittenDocument;
+use crate::store::work::candidates::Portion;
+use crate::store::work::counts::{Guarded, HeldBack};
+use crate::store::work::guarded::Remembered;
 use crate::sweep::options::Options;
 
 /// For so long what was decided is believed.

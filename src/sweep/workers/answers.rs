@@ -6,7 +6,7 @@ use anyhow::Error;
 
 use super::queues::Job;
 use crate::rules::Id;
-use crate::store::candidates::Candidate;
+use crate::store::work::candidates::Candidate;
 use crate::sweep::outcome::Examined;
 
 /// What became of one subject that was handed out.

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::contended::Contended;
 use crate::rules::Id;
-use crate::store::candidates::Candidate;
+use crate::store::work::candidates::Candidate;
 use crate::sweep::limits::Reservation;
 use crate::text::redact;
 

@@ -7,8 +7,8 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Id, Kind};
-use crate::store::candidates::Part;
-use crate::store::sandbox::plan;
+use crate::store::connect::sandbox::plan;
+use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
 use crate::verify::certificate::Finding;

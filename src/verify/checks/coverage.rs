@@ -6,7 +6,7 @@ use strum::VariantArray;
 
 use super::story::{ROUNDS_MAX, in_vain};
 use crate::rules::Kind;
-use crate::store::snapshot::ColumnValues;
+use crate::store::connect::snapshot::ColumnValues;
 use crate::sweep::Outcome;
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Fixtures};

@@ -8,10 +8,11 @@ use anyhow::Result;
 
 use super::story::in_vain;
 use crate::rules::{Id, Kind};
-use crate::store::hosts::Host;
-use crate::store::sandbox::{Outsider, Sandbox};
-use crate::store::snapshot::Rows;
-use crate::store::{Access, migrate};
+use crate::store::Access;
+use crate::store::connect::sandbox::{Outsider, Sandbox};
+use crate::store::connect::snapshot::Rows;
+use crate::store::hosts::folders::Host;
+use crate::store::hosts::migrate;
 use crate::sweep::{self, Cancel, Options};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Event, Made};

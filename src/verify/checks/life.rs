@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use crate::rules::{Decision, Kind, Reason};
-use crate::store::sandbox::told;
+use crate::store::connect::sandbox::told;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{AN_HOUR, LONG_AGO, Trial, name};
 

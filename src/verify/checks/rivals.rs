@@ -10,7 +10,8 @@ use diesel::QueryResult;
 
 use super::story::in_vain;
 use crate::rules::Kind;
-use crate::store::{Access, Db, Lock, Subject, Timeouts, errors, for_kind};
+use crate::store::db::errors;
+use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};

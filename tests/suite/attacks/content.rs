@@ -9,7 +9,8 @@ use chrono::DateTime;
 use diesel::connection::SimpleConnection;
 use serde_json::Value;
 use sweep::rules::{Id, Kind};
-use sweep::store::{Access, Db, Timeouts, quarantine};
+use sweep::store::work::quarantine;
+use sweep::store::{Access, Db, Timeouts};
 
 use crate::support::databases::{as_swept, connect_server, database_url, run};
 use crate::support::program::{BINARY, Program, migrate_at};

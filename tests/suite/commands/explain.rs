@@ -5,8 +5,9 @@ mod printed;
 use diesel::connection::SimpleConnection;
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::rules::{Id, Kind};
-use sweep::store::open::Url;
-use sweep::store::{Access, Timeouts, find};
+use sweep::store::connect::open::Url;
+use sweep::store::work::find;
+use sweep::store::{Access, Timeouts};
 use sweep::sweep::Selection;
 
 use crate::support::program::{command_at, explain};

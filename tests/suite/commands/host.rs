@@ -1,6 +1,6 @@
 //! `sweep host`: which control planes are known, and what one of them is; no database is asked.
 
-use sweep::store::hosts;
+use sweep::store::hosts::folders;
 
 use crate::support::program::sweep;
 
@@ -8,7 +8,7 @@ use crate::support::program::sweep;
 fn every_host_that_is_built_in_is_listed_and_shown() {
     let list = sweep(["host", "list"]).run().done();
     let documents = sweep(["host", "list", "--output", "json"]).run().done().json();
-    for (host, document) in hosts::names().iter().zip(documents["hosts"].as_array().expect("hosts")) {
+    for (host, document) in folders::names().iter().zip(documents["hosts"].as_array().expect("hosts")) {
         assert!(list.out.contains(host), "{list}");
         let shown = sweep(["host", "show", host, "--output", "json"]).run().done().json();
         assert_eq!(&shown["hosts"][0], document);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::rules::{Id, Policy};
-use sweep::store::ledger::{self, Closing, Ended, Opening};
+use sweep::store::work::ledger::{self, Closing, Ended, Opening};
 use sweep::store::{Access, Db, Timeouts};
 
 use crate::support::world::{On, World, on_each_database, on_each_host};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use sweep::store::listen::{HEARD_MAX, Listener, Source};
-use sweep::store::open::{StatementCache, Url};
+use sweep::store::connect::listen::{HEARD_MAX, Listener, Source};
+use sweep::store::connect::open::{StatementCache, Url};
 
 use crate::support::databases::{connect, run};
 use crate::support::pooler::Pooler;

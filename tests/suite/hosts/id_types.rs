@@ -4,8 +4,9 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use rstest::rstest;
 use sweep::rules::{Id, Kind};
-use sweep::store::ids::IdType;
-use sweep::store::{Db, quarantine};
+use sweep::store::Db;
+use sweep::store::db::ids::IdType;
+use sweep::store::work::quarantine;
 
 use crate::support::databases::run;
 use crate::support::scratch::Scratch;

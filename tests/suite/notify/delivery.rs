@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sweep::cycle::CycleOptions;
 use sweep::notify::Delivered;
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 use sweep::sweep::Cancel;
 use sweep::sweep::Options;
 

@@ -7,7 +7,7 @@ use sweep::notify::Notify;
 use sweep::rules::Kind;
 use sweep::settings::flags::SweepFlags;
 use sweep::settings::{Environment, Settings};
-use sweep::store::outbox::Event;
+use sweep::store::work::outbox::Event;
 use sweep::sweep::Selection;
 
 use crate::support::program::{sweep, sweep_at};

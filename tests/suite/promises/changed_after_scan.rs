@@ -2,7 +2,7 @@
 
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Decision, Id, Policy, decide};
-use sweep::store::candidates::{Nominated, Part};
+use sweep::store::work::candidates::{Nominated, Part};
 use sweep::store::{Access, Subject, Timeouts};
 
 use crate::support::in_process::{examine_by, wake};

@@ -7,7 +7,7 @@ use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
-use sweep::store::candidates::{Nominated, Part};
+use sweep::store::work::candidates::{Nominated, Part};
 use sweep::store::{Access, Db, Subject, Timeouts};
 
 use crate::support::in_process::wake;
@@ -103,8 +103,10 @@ fn a_write_in_a_dry_run_is_refused_by_the_database() {
         let mut world = World::new(on);
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
-        let mut db =
-            sweep::store::open::Url::parse(&world.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
+        let mut db = sweep::store::connect::open::Url::parse(&world.url)
+            .expect("a URL")
+            .connect(Access::ReadOnly)
+            .expect("a connection");
         let written = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| -> diesel::QueryResult<_> {
             let facts = IssueFacts::read(db, &issue)?.expect("an issue");
             wake(db, &facts)

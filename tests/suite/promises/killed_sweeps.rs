@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Cause, Escalation, Id, Policy};
-use sweep::store::links::Links;
+use sweep::store::hosts::links::Links;
 use sweep::store::{Access, Db, Subject, Timeouts, Writes};
 
 use crate::support::rounds::rounds;

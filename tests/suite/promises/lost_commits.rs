@@ -144,7 +144,7 @@ fn sweep_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Res
     let proxy = Proxy::start(cut, accepted_after);
     let mut settings = world.options();
     settings.connections = 1;
-    settings.database = sweep::store::open::Url::parse(&proxy.url(world)).expect("a URL");
+    settings.database = sweep::store::connect::open::Url::parse(&proxy.url(world)).expect("a URL");
     (
         issue,
         std::panic::catch_unwind(|| sweep_once(&settings))
@@ -182,7 +182,7 @@ fn a_wake_whose_commit_never_reached_the_server_is_none_of_its_agents_wakes() {
     let proxy = Proxy::start(Cut::BeforeTheServerHasIt, 1);
     let mut settings = world.options();
     (settings.connections, settings.wakes_per_agent_max) = (1, 1);
-    settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");
+    settings.database = sweep::store::connect::open::Url::parse(&proxy.url(&world)).expect("a URL");
 
     let swept = sweep_once(&settings);
 
@@ -260,7 +260,7 @@ fn a_dry_run_that_loses_its_connection_settles_nothing_and_locks_nothing() {
     let proxy = Proxy::start(Cut::AtTheEndOfADryRun, 1);
     let mut settings = world.options();
     (settings.connections, settings.dry_run) = (1, true);
-    settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");
+    settings.database = sweep::store::connect::open::Url::parse(&proxy.url(&world)).expect("a URL");
 
     let error = sweep::sweep::run(&settings, &Cancel::default(), &mut ()).expect_err("its only connection is gone");
 

@@ -97,7 +97,7 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
     );
 }
 
-/// As `store::find` asks, by the name that an operator typed: on a view that joins and aggregates.
+/// As `store::work::find` asks, by the name that an operator typed: on a view that joins and aggregates.
 #[test]
 fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     let mut world = World::new(On::Paperclip);

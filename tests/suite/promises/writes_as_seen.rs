@@ -7,8 +7,8 @@ use sweep::rules::request::Request;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Cause, Id, Policy};
-use sweep::store::ledger::{self, Action, Entry};
-use sweep::store::links::Links;
+use sweep::store::hosts::links::Links;
+use sweep::store::work::ledger::{self, Action, Entry};
 use sweep::store::{Access, Db, Subject, Timeouts, Writes};
 
 use crate::support::world::{World, on_each_database};

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use rustix::process::Signal;
 use sweep::rules::Id;
-use sweep::store::supervision::{self, Beginning, Takes};
+use sweep::store::work::supervision::{self, Beginning, Takes};
 use sweep::store::{Access, Timeouts};
 
 use crate::support::program::{Ran, sweep, sweep_at};

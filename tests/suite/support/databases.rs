@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use sweep::rules::Id;
-use sweep::store::hosts;
-use sweep::store::migrate::{Wanted, migrate};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::hosts::folders;
+use sweep::store::hosts::migrate::{Wanted, migrate};
 use sweep::store::{Access, Db, DbConnection};
 use tempfile::TempDir;
 
@@ -113,7 +113,7 @@ pub fn template(on: On) -> &'static str {
         if on == On::Paperclip {
             load(&name, &paperclip_schema());
         }
-        let host = hosts::named(host);
+        let host = folders::named(host);
         migrate(&mut connect_as_sweep(&database_url(&name)), &Wanted { host, ..Wanted::default() })
             .expect("migrations");
         if role().is_some() {

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
-use sweep::store::{Db, snapshot};
+use sweep::store::Db;
+use sweep::store::connect::snapshot;
 use tempfile::TempDir;
 
 use crate::support::databases::{

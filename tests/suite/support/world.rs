@@ -19,7 +19,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use sweep::rules::Id;
-use sweep::store::migrate::{Listen, Wanted, migrate};
+use sweep::store::hosts::migrate::{Listen, Wanted, migrate};
 use sweep::store::{Db, DbConnection};
 
 use crate::support::databases::{

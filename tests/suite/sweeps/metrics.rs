@@ -14,8 +14,8 @@ use sweep::conclusion::Conclusion;
 use sweep::metrics::text;
 use sweep::rules::Id;
 use sweep::store::Timeouts;
-use sweep::store::metrics::{Reading, read_from};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::read::metrics::{Reading, read_from};
 use sweep::sweep::Options;
 
 use crate::support::world::{On, World, on_each_database, on_each_host};

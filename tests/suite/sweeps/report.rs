@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use insta::assert_snapshot;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
-use sweep::store::ledger::Ended;
+use sweep::store::work::ledger::Ended;
 use sweep::sweep::heading::{Heading, Mode, SCHEMA};
 use sweep::sweep::{Examined, Fault, KindMode, Observer, Outcome, Summary};
 

@@ -7,7 +7,7 @@ use std::thread;
 
 use sweep::conclusion::Conclusion;
 use sweep::rules::{Guard, Id};
-use sweep::store::candidates::Shard;
+use sweep::store::work::candidates::Shard;
 use sweep::sweep::{Cancel, Options, Progress};
 
 use crate::support::in_process::{Swept, sweep_once};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sweep::store::Access;
-use sweep::store::migrate::{Wanted, plan};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::hosts::migrate::{Wanted, plan};
 use tempfile::TempDir;
 
 use super::{CONFIG, ROLES};

@@ -151,7 +151,7 @@ fn each_write_that_is_trusted_is_one_that_the_roles_have() {
     let database = Scratch::empty();
     migrate_at(&database.url, []).run().done();
     psql(&database.url, ROLES).expect("the roles");
-    let strangers = include_str!("../../../../src/store/migrate/strangers.sql");
+    let strangers = include_str!("../../../../src/store/hosts/migrate/strangers.sql");
     let (_, list) = strangers.split_once("ledger (relation, writes) as (").expect("the list");
     let (list, _) = list.split_once("\n), written_views").expect("its end");
     let granted = format!(

@@ -6,9 +6,9 @@ use sweep::report::explain::Explanation;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy, Whose};
 use sweep::store::Label;
-use sweep::store::ledger::{Past, Recovery};
-use sweep::store::links::Links;
-use sweep::store::quarantine::Failure;
+use sweep::store::hosts::links::Links;
+use sweep::store::work::ledger::{Past, Recovery};
+use sweep::store::work::quarantine::Failure;
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)

@@ -1,8 +1,8 @@
 //! The status of one plan, for each case of its definition.
 
 use sweep::rules::Id;
-use sweep::store::open::Url;
-use sweep::store::status::{PlanReport, read_plan};
+use sweep::store::connect::open::Url;
+use sweep::store::read::status::{PlanReport, read_plan};
 use sweep::store::{Access, Timeouts};
 
 use crate::support::program::sweep;

@@ -8,7 +8,7 @@ use sweep::report::status::whole;
 use sweep::rules::board::BoardState;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, PlanSummary, Status, SweepSummary, WorkItem};
+use sweep::store::read::status::{Counts, Effect, Exemptions, PlanSummary, Status, SweepSummary, WorkItem};
 
 use super::sample::{now, quarantined, quiet, stuck_wake, swept, unreported, work};
 

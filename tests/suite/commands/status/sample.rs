@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use sweep::rules::board::BoardState;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{
+use sweep::store::db::types::RawInstant;
+use sweep::store::read::status::{
     Counts, Effect, Exemptions, Notifications, Quarantined, Status, SweepSummary, Undelivered, WorkItem,
 };
-use sweep::store::types::RawInstant;
-use sweep::store::wakes::StuckWake;
+use sweep::store::work::wakes::StuckWake;
 
 pub fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)

@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 use rstest::rstest;
 use serde_json::Value;
 use sweep::rules::Id;
-use sweep::store::links::HostUrl;
+use sweep::store::hosts::links::HostUrl;
 
 use super::orphan;
 use crate::support::json;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::settings::Environment;
 use sweep::settings::flags::DatabaseFlag;
-use sweep::store::migrate::{Wanted, migrate};
+use sweep::store::hosts::migrate::{Wanted, migrate};
 use sweep::store::{Access, DbConnection};
 
 use crate::support::databases::connect_as_sweep;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::Id;
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 use sweep::sweep::{Cancel, Options};
 
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};

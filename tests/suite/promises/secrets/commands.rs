@@ -3,7 +3,7 @@
 use sweep::report::explain::Explanation;
 use sweep::rules::{Id, Kind};
 use sweep::store::Timeouts;
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 
 use super::{SHAPES, assert_hidden, loud, plant, plant_what_is_broken, shows_a_secret, url_with_secret};
 use crate::support::planted::quoted;

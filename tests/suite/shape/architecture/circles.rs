@@ -16,9 +16,9 @@ type Module = Vec<String>;
 static TEST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?ms)^#\[cfg\(test\)\]\n(mod \w+;|.*?^\})").expect("an expression"));
 static CHILD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)^(?:pub(?:\([a-z]+\))? )?mod (\w+);").expect("an expression"));
+    LazyLock::new(|| Regex::new(r"(?m)^(?:pub(?:\([a-z: ]+\))? )?mod (\w+);").expect("an expression"));
 static USE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)^\s*(pub(?:\([a-z]+\))? )?use ([^;]+);").expect("an expression"));
+    LazyLock::new(|| Regex::new(r"(?m)^\s*(pub(?:\([a-z: ]+\))? )?use ([^;]+);").expect("an expression"));
 static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").expect("an expression"));
 static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\w+").expect("an expression"));
 

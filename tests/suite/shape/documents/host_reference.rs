@@ -6,7 +6,7 @@ use std::path::Path;
 
 use regex::Regex;
 use sweep::rules::Kind;
-use sweep::store::contract::{CONTRACT, Column, Relation, Usage};
+use sweep::store::hosts::contract::{CONTRACT, Column, Relation, Usage};
 
 use super::Page;
 use super::comparison::{is_blessing, turn};
@@ -105,11 +105,11 @@ fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
     let columns = |text: &str| -> BTreeMap<String, String> {
         column.captures_iter(text).map(|column| (column[1].to_owned(), type_name(&column[2]))).collect()
     };
-    let tables = read("schema.rs");
+    let tables = read("db/schema.rs");
     let mut found: BTreeMap<String, BTreeMap<String, String>> =
         table.captures_iter(&tables).map(|table| (table[1].to_owned(), columns(&table[2]))).collect();
-    let of_all_kinds = columns(&read("rows.rs"));
-    for (kind, file) in [("issue", "issues.rs"), ("step", "steps.rs"), ("session", "sessions.rs")] {
+    let of_all_kinds = columns(&read("work/rows.rs"));
+    for (kind, file) in [("issue", "work/issues.rs"), ("step", "work/steps.rs"), ("session", "work/sessions.rs")] {
         let facts = found.get_mut(&format!("{kind}_facts")).expect("the names of subjects");
         facts.extend(columns(&read(file)));
         facts.extend(of_all_kinds.clone());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sweep::rules::{Guard, Id};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 use sweep::sweep::plan::Plan;
 use sweep::sweep::{Options, Selection};
 

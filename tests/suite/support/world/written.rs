@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sweep::report::explain::Explanation;
 use sweep::rules::{Id, Kind};
-use sweep::store::attention::{self, PageRequest, Scope};
-use sweep::store::databases::Found;
-use sweep::store::open::Url;
-use sweep::store::status::read;
+use sweep::store::connect::databases::Found;
+use sweep::store::connect::open::Url;
+use sweep::store::read::attention::{self, PageRequest, Scope};
+use sweep::store::read::status::read;
 use sweep::store::{Access, Timeouts};
 
 use crate::support::json;

@@ -2,7 +2,7 @@
 
 use sweep::conclusion::Conclusion;
 use sweep::rules::{Guard, Id, Policy};
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
 use sweep::sweep::Options;
 
 use crate::support::in_process::sweep_once;
@@ -141,7 +141,7 @@ on_each_host! {
 
     fn any_shard_goes_by_what_another_has_decided(world) {
         let issues = guard_that_stands(world);
-        let shard = |index| Some(sweep::store::candidates::Shard { index, count: 2 });
+        let shard = |index| Some(sweep::store::work::candidates::Shard { index, count: 2 });
 
         for index in [0, 1] {
             let swept = world.sweep_as(&Options { shard: shard(index), ..world.guarded() });

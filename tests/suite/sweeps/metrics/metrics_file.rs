@@ -8,8 +8,8 @@ use crate::support::program::sweep_at;
 use crate::support::scratch::Role;
 use crate::support::world::{On, World};
 use sweep::store::Timeouts;
-use sweep::store::metrics::read_from;
-use sweep::store::open::Url;
+use sweep::store::connect::open::Url;
+use sweep::store::read::metrics::read_from;
 
 const CONFIG: i32 = 78;
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sweep::rules::Id;
-use sweep::store::candidates::Shard;
+use sweep::store::work::candidates::Shard;
 
 /// Is a subject of this group the shard's?
 pub fn is_in(shard: Shard, group: &str) -> bool {

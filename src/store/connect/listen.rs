@@ -1,0 +1,162 @@
+//! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL).
+//!
+//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep
+//! finds.
+
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use uuid::Uuid;
+
+use crate::conclusion::{config, unavailable, usage};
+use crate::rules::Id;
+use crate::store::connect::open::{Url, refuse_at_first_look};
+use crate::store::db::ids::IdType;
+use crate::store::db::schema::host_behavior;
+use crate::store::hosts::migrate;
+use crate::store::{Access, Db, DbConnection, Timeouts};
+
+/// How long the first notification may take: behind a transaction pooler it never comes.
+const PROBE_MAX: Duration = Duration::from_secs(2);
+/// More notifications in one look are left to the schedule, as any role of the database may notify.
+pub const HEARD_MAX: usize = 1000;
+/// Between two looks at what has arrived: a look is one read of a socket, no query.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What is listened to.
+#[derive(Clone, PartialEq)]
+pub struct Source {
+    pub database: Url,
+    /// Where, if not where it is swept: past a pooler.
+    pub connection: Option<Url>,
+}
+
+impl Source {
+    /// Refuses a connection of its own that leads to another database.
+    pub fn refuse_another(&self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let (swept, heard) = (identity(&self.database)?, identity(connection).context("SWEEP_LISTEN_URL")?);
+        if swept == heard {
+            return Ok(());
+        }
+        Err(config(format!(
+            "SWEEP_LISTEN_URL leads to the database {heard}, and the sweeps' is {swept}: expected the same, past its \
+             pooler"
+        ))
+        .into())
+    }
+}
+
+fn identity(url: &Url) -> Result<String> {
+    let asked = url.connect(Access::ReadOnly)?.look(|db| {
+        refuse_at_first_look(db, Access::ReadOnly)?;
+        Ok(db.identity()?)
+    });
+    asked.map_err(|error| url.explain(error))
+}
+
+/// A connection that listens.
+pub struct Listener {
+    db: DbConnection,
+    ids: IdType,
+}
+
+impl Listener {
+    /// Connects, and makes sure that the host notifies, and that notifications arrive.
+    pub fn open(source: &Source) -> Result<Listener> {
+        source.refuse_another()?;
+        let Source { database, connection } = source;
+        let url = connection.as_ref().unwrap_or(database);
+        let mut db = url.connect(Access::ReadOnly)?;
+        if db.is_sqlite() {
+            return Err(usage("only PostgreSQL can notify of runs that end").into());
+        }
+        let ids = db.look(|db| {
+            refuse_silence(db)?;
+            Ok(IdType::of(db)?)
+        });
+        let ids = ids.map_err(|error| url.explain(error))?;
+        let probe = Uuid::now_v7().simple();
+        run(&mut db, &format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}"))?;
+        // From a connection like those of sweeps: its own words a pooler would pass on.
+        run(&mut database.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
+        let mut listener = Listener { db, ids };
+        let began = Instant::now();
+        while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
+            if PROBE_MAX < began.elapsed() {
+                // The pooler's connection to the server lives on, and would listen for ever.
+                run(&mut listener.db, "UNLISTEN *")?;
+                return Err(unavailable(
+                    "no notification arrives on this connection: through a transaction pooler none does, \
+                     listening needs a connection of its own to the server, by SWEEP_LISTEN_URL",
+                )
+                .into());
+            }
+            sleep(PAUSE);
+        }
+        Ok(listener)
+    }
+
+    /// The issues of which a run has ended, once there are any, or after `patience`. Fails when the connection is lost.
+    pub fn wait(&mut self, patience: Duration) -> Result<BTreeSet<Id>> {
+        let began = Instant::now();
+        loop {
+            // An id that is none comes from somebody else's NOTIFY.
+            let arrived = self.arrived()?;
+            let issues: BTreeSet<Id> = arrived.iter().filter_map(|(_, payload)| self.ids.parse(payload)).collect();
+            if !issues.is_empty() || patience < began.elapsed() {
+                return Ok(issues);
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    /// What has arrived since the last look. Of a flood libpq keeps all that it has read, until the connection ends.
+    fn arrived(&mut self) -> Result<Vec<(String, String)>> {
+        let arrived = self.db.notifications(HEARD_MAX + 1).context("hearing of runs that end")?;
+        match arrived.len() {
+            0..=HEARD_MAX => Ok(arrived),
+            _ => {
+                Err(unavailable(format!("more than {HEARD_MAX} notifications at once: they are not listened to"))
+                    .into())
+            }
+        }
+    }
+}
+
+/// How long the host of this database needs after the end of a run to say what follows.
+pub fn run_end_grace(db: &mut DbConnection, timeouts: &Timeouts) -> Result<Duration> {
+    let asked = db.in_transaction(Access::ReadOnly, timeouts, |db| {
+        host_behavior::table.select(host_behavior::run_end_grace_seconds).first::<f64>(db)
+    });
+    let seconds = asked.map_err(Error::from).context("reading how long the host needs after the end of a run")?;
+    Duration::try_from_secs_f64(seconds).context("the view host_behavior: run_end_grace_seconds")
+}
+
+fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
+    db.in_transaction(Access::Write, &Timeouts::default(), |db| db.batch_execute(statements))
+        .map_err(Error::from)
+        .context("listening for runs that end")
+}
+
+/// Would listening be in vain? A host whose runs notify only after `sweep migrate --with-listen` may not have been
+/// prepared so.
+fn refuse_silence(db: &mut Db) -> Result<()> {
+    const IS_NOTIFYING: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
+        to_regproc('sweep.notify_of_run_end'))";
+    let set_up = refuse_at_first_look(db, Access::ReadOnly)?;
+    let (host, _) = migrate::check(db, set_up)?;
+    let Db::Postgres(db) = db else { return Ok(()) };
+    let is_notifying = host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
+    if is_notifying {
+        Ok(())
+    } else {
+        Err(config("nothing notifies of runs that end: run `sweep migrate --with-listen`").into())
+    }
+}

@@ -1,0 +1,244 @@
+//! Throw-away copies of a host's database, in which anything may be tried. Each is dropped with its value.
+
+mod outsider;
+pub mod plan;
+pub mod told;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel::sql_types::{Array, BigInt, Text};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::conclusion::{Failure, busy, config};
+use crate::store::connect::open::{Url, conninfo, read_only, to_copy};
+use crate::store::db::errors;
+use crate::store::hosts::catalog;
+use crate::store::hosts::folders::Host;
+use crate::store::hosts::migrate::refuse_lending;
+use crate::store::{Access, Db};
+pub use outsider::Outsider;
+
+/// A larger database is hardly one that was made to be copied.
+const BYTES_MAX: i64 = 1 << 30;
+/// Of a file, which is held in memory while it is copied.
+const FILE_BYTES_MAX: i64 = 64 << 20;
+/// One that is empty.
+const EMPTY: &str = "template0";
+
+/// A copy of a host's database.
+pub struct Sandbox {
+    /// For sweeps.
+    pub url: Url,
+    place: Place,
+}
+
+enum Place {
+    /// A database beside the one at this URL.
+    Server {
+        beside: String,
+        name: String,
+    },
+    File {
+        path: PathBuf,
+        _directory: TempDir,
+    },
+}
+
+impl Sandbox {
+    /// The host's tables as they are at `source`, but without sweep, and without a row in those that the host's
+    /// `host.toml` names. Of sweep's own tables nothing is needed.
+    pub fn of(source: &Url, host: &Host) -> Result<Sandbox> {
+        let sandbox = match source {
+            Url::Postgres(url, _) => {
+                // In a transaction whose path leaves out what others could have put in the way.
+                let template = source.connect(Access::ReadOnly)?.look(|db| {
+                    refuse_lending(db, host)?;
+                    refuse_foreign(db, host)?;
+                    if host.is_native() { Ok(EMPTY.to_owned()) } else { refuse_large(db) }
+                })?;
+                let copy = Sandbox::on_server(source, url, &template)?;
+                // It may have become another one before it was copied.
+                copy.url.connect(Access::ReadOnly)?.look(|db| refuse_lending(db, host))?;
+                copy
+            }
+            Url::Sqlite(path) => Sandbox::in_file((!host.is_native()).then_some(path))?,
+        };
+        sandbox.empty(host).context("emptying the copy of the host's tables")?;
+        Ok(sandbox)
+    }
+
+    /// Another one with the same in it.
+    pub fn copy(&self) -> Result<Sandbox> {
+        match &self.place {
+            Place::Server { beside, name } => Sandbox::on_server(&self.url, beside, name),
+            Place::File { path, .. } => Sandbox::in_file(Some(path)),
+        }
+    }
+
+    /// As other programs take it, with its secrets.
+    pub fn url_text(&self) -> String {
+        match &self.url {
+            Url::Postgres(url, _) => url.clone(),
+            Url::Sqlite(path) => format!("sqlite://{}", path.display()),
+        }
+    }
+
+    /// A connection that is none of sweep's.
+    pub fn connect(&self, host: &Host) -> Result<Outsider> {
+        Outsider::new(self.connect_inside()?, host).context("connecting as the host does")
+    }
+
+    /// What a connection pooler calls by the copy's name may be another database, which nothing may happen to.
+    fn connect_inside(&self) -> Result<Db> {
+        let mut db = connect(&self.url)?;
+        if let Place::Server { name, .. } = &self.place {
+            let reached = catalog::name(&mut db)?;
+            if reached != *name {
+                return Err(config(format!(
+                    "a connection to the copy {name} reached the database {reached}, so nothing was tried: expected \
+                     a server, or a pooler that lets every database be reached by its own name"
+                ))
+                .into());
+            }
+        }
+        Ok(db)
+    }
+
+    fn on_server(like: &Url, beside: &str, template: &str) -> Result<Sandbox> {
+        let name = format!("sweep_verify_{}", Uuid::now_v7().simple());
+        let Url::Postgres(_, cache) = like else { unreachable!("a server's URL") };
+        let mut db = connect(&Url::postgres(beside))?;
+        let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", catalog::quoted(template));
+        db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
+        let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
+        let sandbox = Sandbox { url, place: Place::Server { beside: beside.to_owned(), name: name.clone() } };
+        // What stands in the copy is nobody else's business, whoever may connect to the database it was made from.
+        for change in ["REVOKE CONNECT ON DATABASE {} FROM PUBLIC", "ALTER DATABASE {} ALLOW_CONNECTIONS true"] {
+            db.batch_execute(&change.replace("{}", &name))?;
+        }
+        // Sweeps connect by themselves.
+        sandbox.connect_inside()?;
+        Ok(sandbox)
+    }
+
+    fn in_file(source: Option<&PathBuf>) -> Result<Sandbox> {
+        let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir();
+        let directory = directory.context("making a directory for copies")?;
+        let path = directory.path().join("copy.db");
+        let url = Url::Sqlite(path.clone());
+        match source {
+            Some(source) => copy_file(source, &path)?,
+            None => url.create()?,
+        }
+        Ok(Sandbox { url, place: Place::File { path, _directory: directory } })
+    }
+
+    fn empty(&self, host: &Host) -> Result<()> {
+        if host.is_native() {
+            return Ok(());
+        }
+        let mut db = self.connect_inside()?;
+        let tables: Vec<String> = host.tables().into_iter().map(catalog::quoted).collect();
+        let statements = match &mut db {
+            Db::Postgres(_) => {
+                let tables = tables.iter().map(|table| format!("public.{table}")).collect::<Vec<_>>().join(", ");
+                format!("DROP SCHEMA IF EXISTS sweep CASCADE; TRUNCATE {tables} CASCADE")
+            }
+            Db::Sqlite(db) => {
+                let ours: Vec<String> = sql::<Text>(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'",
+                )
+                .load(db)?;
+                let dropped = ours.iter().map(|table| format!("DROP TABLE {};", catalog::quoted(table)));
+                let emptied = tables.iter().map(|table| format!("DELETE FROM {table};"));
+                format!("PRAGMA foreign_keys = OFF; {}", dropped.chain(emptied).collect::<String>())
+            }
+        };
+        Ok(db.batch_execute(&statements)?)
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Place::Server { beside, name } = &self.place {
+            let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+            let _ = connect(&Url::postgres(beside.as_str())).map(|mut db| db.batch_execute(&drop));
+        }
+    }
+}
+
+/// Without anything of sweep's: a file's own tables have their names.
+fn connect(url: &Url) -> Result<Db> {
+    match url {
+        Url::Postgres(..) => Ok(url.connect(Access::Write)?.into_db()),
+        Url::Sqlite(path) => Ok(Db::Sqlite(to_copy(path)?)),
+    }
+}
+
+/// The database's name.
+fn refuse_large(db: &mut Db) -> Result<String> {
+    let name = catalog::name(db)?;
+    let bytes: i64 = diesel::select(sql::<BigInt>("pg_database_size(current_database())")).get_result(db)?;
+    refuse_size(&name, bytes, BYTES_MAX)?;
+    Ok(name)
+}
+
+fn refuse_size(database: &str, bytes: i64, max: i64) -> Result<()> {
+    if bytes <= max {
+        return Ok(());
+    }
+    let found = format!("the database {database} has {} MiB, and would be copied several times", bytes >> 20);
+    let expected = format!("one with the host's tables and few rows, of at most {} MiB", max >> 20);
+    Err(config(format!("{found}: expected {expected}")).into())
+}
+
+/// What is written to a foreign table, or to one that has such a table as a part, leaves the copy.
+fn refuse_foreign(db: &mut Db, host: &Host) -> Result<()> {
+    const OTHERS: &str = "WITH RECURSIVE named AS (
+        SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('public') AND relname = ANY (";
+    const OF_THESE: &str = ")
+        UNION SELECT inhrelid FROM pg_inherits JOIN named ON inhparent = named.oid
+    ) SELECT c.relname::text FROM pg_class c JOIN named ON named.oid = c.oid
+    WHERE relkind NOT IN ('r', 'p') ORDER BY relname";
+    let Db::Postgres(db) = db else { return Ok(()) };
+    let tables: Vec<String> = host.tables().into_iter().map(str::to_owned).collect();
+    let others: Vec<String> = sql::<Text>(OTHERS).bind::<Array<Text>, _>(tables).sql(OF_THESE).load(db)?;
+    if others.is_empty() {
+        return Ok(());
+    }
+    let (name, others) = (host.name(), others.join(", "));
+    Err(config(format!(
+        "the host {name} names {others}, or a table of which it is a part: expected tables of this database alone"
+    ))
+    .into())
+}
+
+fn refuse_creation(error: &Error, template: &str) -> Failure {
+    match error.to_string() {
+        words if words.contains("being accessed by other users") => {
+            busy(format!("the database {template} cannot be copied while others are connected to it: {words}"))
+        }
+        words => {
+            let what = errors::advice(&words).map(|(what, _)| format!(": {what}")).unwrap_or_default();
+            config(format!("cannot make a copy of the database {template} beside it: {words}{what}"))
+        }
+    }
+}
+
+/// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    let mut db = read_only(from)?;
+    refuse_size(&from.display().to_string(), sql::<BigInt>(BYTES).get_result(&mut db)?, FILE_BYTES_MAX)?;
+    let copying = || format!("copying {}", from.display());
+    let copy = db.serialize_database_to_buffer();
+    std::fs::write(to, copy.try_as_slice().with_context(copying)?).with_context(copying)
+}

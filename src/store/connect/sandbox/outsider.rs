@@ -1,0 +1,204 @@
+//! A connection as a host itself has one.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::connect::snapshot::{self, ColumnValues, Rows};
+use crate::store::hosts::catalog;
+use crate::store::hosts::folders::Host;
+
+/// It names the host's tables as the host does.
+pub struct Outsider {
+    db: Db,
+    /// The ledger, as it is called here.
+    ledger: String,
+    ledger_tables: Vec<String>,
+}
+
+impl Outsider {
+    pub(super) fn new(mut db: Db, host: &Host) -> Result<Outsider> {
+        let is_sqlite = matches!(db, Db::Sqlite(_));
+        let path = if host.is_native() { "sweep, public" } else { "public" };
+        match &mut db {
+            Db::Postgres(db) => db.batch_execute(&format!("SET search_path = {path}"))?,
+            Db::Sqlite(db) => db.batch_execute("PRAGMA busy_timeout = 5000")?,
+        }
+        let schema = if is_sqlite { "" } else { "sweep." };
+        let ledger = format!("{schema}{}recoveries", catalog::prefix(host, is_sqlite));
+        let tables = catalog::tables_of_the_ledger(host, is_sqlite)?;
+        let ledger_tables = tables.into_iter().map(|table| format!("{schema}{table}")).collect();
+        Ok(Outsider { db, ledger, ledger_tables })
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.db, Db::Sqlite(_))
+    }
+
+    /// By the database's clock.
+    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
+        self.db.now()
+    }
+
+    /// In one transaction.
+    pub fn run(&mut self, statements: &str) -> QueryResult<()> {
+        self.begin(statements)?;
+        self.db.batch_execute("COMMIT")
+    }
+
+    /// In a transaction that stays open, unless it fails.
+    pub fn begin(&mut self, statements: &str) -> QueryResult<()> {
+        let begin = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let begun = self.db.batch_execute(&format!("{begin};\n{statements}"));
+        begun.inspect_err(|_| self.roll_back())
+    }
+
+    pub fn commit(&mut self) -> QueryResult<()> {
+        self.db.batch_execute("COMMIT")
+    }
+
+    pub fn roll_back(&mut self) {
+        let _ = self.db.batch_execute("ROLLBACK");
+    }
+
+    /// Waits for somebody else's lock no longer than this.
+    pub fn wait_at_most(&mut self, patience: Duration) -> QueryResult<()> {
+        let milliseconds = patience.as_millis();
+        self.db.batch_execute(&match self.db {
+            Db::Postgres(_) => format!("SET lock_timeout = {milliseconds}"),
+            Db::Sqlite(_) => format!("PRAGMA busy_timeout = {milliseconds}"),
+        })
+    }
+
+    /// See `snapshot::texts`.
+    pub fn texts(&mut self, query: &str) -> QueryResult<Vec<String>> {
+        snapshot::texts(&mut self.db, query)
+    }
+
+    /// Lets time pass for what the ledger remembers.
+    pub fn age_the_ledger(&mut self, minutes: i64) -> QueryResult<()> {
+        let earlier = |column: &str| match self.db {
+            Db::Postgres(_) => format!("{column} = {column} - interval '{minutes} minutes'"),
+            Db::Sqlite(_) => format!("{column} = strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
+        };
+        let columns = ["created_at", "settled_at", "episode_began_at"].map(earlier).join(", ");
+        self.db.batch_execute(&format!("UPDATE {} SET {columns}", self.ledger))
+    }
+
+    /// SQL that leaves one row of the ledger about a subject, of half an hour ago, or none: its action, whether it
+    /// blocked the subject, and whether it is settled.
+    pub fn ledger_row(&self, kind: Kind, id: &Id, row: Option<(&str, bool, bool)>) -> String {
+        let (ledger, fresh, at) = (
+            &self.ledger,
+            Id::generate(),
+            match self.db {
+                Db::Postgres(_) => "(now() - interval '30 minutes')",
+                Db::Sqlite(_) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')",
+            },
+        );
+        let emptied = format!("DELETE FROM {ledger} WHERE kind = '{kind}' AND subject_id = '{id}';");
+        let Some((action, blocked, settled)) = row else { return emptied };
+        let settled = if settled { at } else { "null" };
+        format!(
+            "{emptied} INSERT INTO {ledger} (id, sweep_id, kind, subject_id, action, reason, episode_began_at, \
+             attempt, blocked_subject, created_at, settled_at) VALUES ('{fresh}', '{fresh}', '{kind}', '{id}', \
+             '{action}', 'made up', {at}, 1, {blocked}, {at}, {settled});"
+        )
+    }
+
+    /// The planner knows what is in the tables, as a server finds out by itself.
+    pub fn analyze(&mut self) -> QueryResult<()> {
+        match &mut self.db {
+            Db::Postgres(db) => db.batch_execute("ANALYZE"),
+            // Nobody does it there.
+            Db::Sqlite(_) => Ok(()),
+        }
+    }
+
+    /// See `snapshot::catalog`.
+    pub fn catalog(&mut self) -> QueryResult<BTreeSet<String>> {
+        snapshot::catalog(&mut self.db)
+    }
+
+    /// See `snapshot::rights`.
+    pub fn rights(&mut self) -> QueryResult<Vec<String>> {
+        snapshot::rights(&mut self.db)
+    }
+
+    /// What whoever looks would change by the functions that views call, in sentences: each is called in a transaction
+    /// that only reads, without values and with made-up ones. A file has no functions.
+    pub fn writes_of_readers(&mut self) -> QueryResult<Vec<String>> {
+        const CALLS: &str = "SELECT DISTINCT format('select %s(%s)', p.oid::regproc, ( \
+                SELECT string_agg(coalesce(quote_literal(made_up), 'null') || '::' || format_type(t.oid, null), ', ' \
+                                  ORDER BY place) \
+                FROM unnest(proargtypes) WITH ORDINALITY AS argument (type, place) JOIN pg_type t ON t.oid = type, \
+                LATERAL (SELECT CASE WHEN has_values THEN CASE \
+                    WHEN coalesce(nullif(typbasetype, 0), t.oid) = 'uuid'::regtype THEN gen_random_uuid()::text \
+                    WHEN typcategory = 'A' THEN '{}' WHEN typcategory = 'D' THEN 'now' ELSE '1' END END) \
+                    AS value (made_up))) \
+            FROM pg_proc p, unnest(ARRAY[false, true]) has_values \
+            WHERE pronamespace = 'sweep'::regnamespace AND obj_description(p.oid, 'pg_proc') = 'called by views'";
+        if self.is_sqlite() {
+            return Ok(Vec::new());
+        }
+        let calls = self.texts(CALLS)?;
+        let writes = calls.into_iter().filter_map(|call| {
+            let called = self.begin(&format!("SET TRANSACTION READ ONLY; {call}"));
+            self.roll_back();
+            let error = called.err().filter(|error| error.to_string().contains("read-only transaction"))?;
+            Some(format!("whoever looks may write by a function that views call: `{call}`: {error}"))
+        });
+        Ok(writes.collect())
+    }
+
+    /// See `snapshot::rows`.
+    pub fn rows(&mut self) -> QueryResult<Rows> {
+        snapshot::rows(&mut self.db)
+    }
+
+    /// See `snapshot::listed`.
+    pub fn listed_values(&mut self, schema: &str) -> QueryResult<ColumnValues> {
+        snapshot::listed(&mut self.db, schema)
+    }
+
+    /// See `snapshot::held`.
+    pub fn held_values(&mut self, columns: &ColumnValues) -> QueryResult<ColumnValues> {
+        snapshot::held(&mut self.db, columns)
+    }
+
+    /// How many rows there are in all tables.
+    pub fn count_rows(&mut self) -> QueryResult<i64> {
+        snapshot::count(&mut self.db)
+    }
+
+    /// The names of all tables that sweep keeps on every host.
+    pub fn ledger_tables(&self) -> &[String] {
+        &self.ledger_tables
+    }
+
+    /// What it is a connection to, and its version.
+    pub fn version(&mut self) -> QueryResult<String> {
+        match &mut self.db {
+            Db::Postgres(db) => {
+                diesel::select(sql::<Text>("'PostgreSQL ' || current_setting('server_version')")).get_result(db)
+            }
+            Db::Sqlite(db) => diesel::select(sql::<Text>("'SQLite ' || sqlite_version()")).get_result(db),
+        }
+    }
+
+    /// How often the ledger has this action of a subject.
+    pub fn count_in_ledger(&mut self, kind: Kind, id: &Id, action: &str) -> QueryResult<usize> {
+        let ledger = &self.ledger;
+        let query =
+            format!("SELECT id FROM {ledger} WHERE kind = '{kind}' AND action = '{action}' AND subject_id = '{id}'");
+        Ok(self.texts(&query)?.len())
+    }
+}

@@ -1,0 +1,305 @@
+//! A connection to a database. Nothing but what its server is like is asked on it outside of a transaction, and on
+//! PostgreSQL the first message of each says where names are looked up: whoever owns the database, or had the
+//! connection before us behind a pooler, may have set a path on which his own functions come first. Nothing is set for
+//! longer than a transaction, since a pooler would hand it on to somebody else.
+
+mod repeated;
+mod session;
+pub(in crate::store) mod sqlite;
+pub(in crate::store) mod sqlite_guard;
+mod timeouts;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use diesel::connection::{CacheSize, SimpleConnection};
+use diesel::prelude::*;
+use diesel::result::Error;
+
+use crate::store::Db;
+use crate::store::db::errors;
+use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
+use sqlite_guard::Allowance;
+pub use timeouts::{Durable, Timeouts};
+
+/// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
+macro_rules! for_each_row {
+    ($db:expr, $query:expr, $row:ty, $each:expr) => {
+        match $db {
+            $crate::store::Db::Postgres(db) => {
+                $query.load_iter::<$row, diesel::pg::PgRowByRowLoadingMode>(db)?.try_for_each($each)
+            }
+            $crate::store::Db::Sqlite(db) => {
+                let rows = $query.load_iter::<$row, diesel::connection::DefaultLoadingMode>(db)?;
+                rows.inspect(|_| $crate::store::db::connection::sqlite_guard::forget_row()).try_for_each($each)
+            }
+        }
+    };
+}
+pub(in crate::store) use for_each_row;
+
+/// Runs nothing by itself: what it is asked is asked in a transaction.
+pub struct DbConnection {
+    db: Db,
+    /// Closed after `db`: see `sqlite::Companion`.
+    companion: Option<sqlite::Companion>,
+    /// What a statement may cost (SQLite).
+    allowance: Option<Arc<Allowance>>,
+    /// What transactions set that servers do not have in common (PostgreSQL). None: each asks its server.
+    of_this_server: Option<String>,
+    /// May statements be prepared, so that they are planned once (PostgreSQL)?
+    may_prepare: bool,
+    /// How the transaction that is under way is to end, where the next one's beginning ends it.
+    unfinished: Option<Finish>,
+}
+
+/// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its
+/// schema.
+const CATALOG: &str = "pg_catalog, pg_temp";
+
+/// Names that are ours or PostgreSQL's, which come first without being named. The temporary schema comes last when it
+/// is named, and first when it is not.
+pub(in crate::store) const OURS: &str = "sweep, pg_temp";
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    /// One snapshot, and no lock, row or transaction id.
+    ReadOnly,
+}
+
+/// Why a transaction did not commit, as far as is known. `E` is the error of what was done in it.
+#[derive(Debug)]
+pub enum Abort<E = Error> {
+    /// Nothing was written.
+    RolledBack(E),
+    /// Nothing was written, and the connection is gone.
+    Lost(E),
+    /// What came in place of the commit's answer does not say what became of it.
+    Unknown(Error),
+}
+
+impl<E: From<Error>> Abort<E> {
+    /// Why, whatever became of it.
+    pub fn error(self) -> E {
+        match self {
+            Abort::RolledBack(error) | Abort::Lost(error) => error,
+            Abort::Unknown(error) => error.into(),
+        }
+    }
+}
+
+impl<E: From<Error> + Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
+    fn from(abort: Abort<E>) -> anyhow::Error {
+        abort.error().into()
+    }
+}
+
+/// What a transaction is to end with. A commit would wait for the disk even if rows were only locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    Commit,
+    RollBack,
+}
+
+/// How a transaction ended.
+#[derive(Debug)]
+pub enum End {
+    Committed,
+    /// As it was asked to.
+    RolledBack,
+    /// Rolled back, and the connection is gone.
+    Lost,
+    /// The server refused to commit: nothing was written.
+    Refused(Error),
+    /// What came in place of the commit's answer does not say what became of it.
+    Unknown(Error),
+}
+
+impl DbConnection {
+    pub(in crate::store) fn new(db: Db) -> DbConnection {
+        DbConnection { db, companion: None, allowance: None, of_this_server: None, may_prepare: true, unfinished: None }
+    }
+
+    pub(in crate::store) fn of_file(
+        db: SqliteConnection,
+        companion: sqlite::Companion,
+        allowance: Arc<Allowance>,
+    ) -> DbConnection {
+        DbConnection { companion: Some(companion), allowance: Some(allowance), ..DbConnection::new(Db::Sqlite(db)) }
+    }
+
+    pub(in crate::store) fn without_prepared_statements(self) -> DbConnection {
+        DbConnection { may_prepare: false, ..self }
+    }
+
+    /// Are the statements that come asked again and again? Preparing one takes a round trip more (PostgreSQL).
+    pub fn repeats(&mut self, repeats: bool) {
+        if let Db::Postgres(db) = &mut self.db {
+            let prepares = repeats && self.may_prepare;
+            db.set_prepared_statement_cache_size(if prepares { CacheSize::Unbounded } else { CacheSize::Disabled });
+        }
+    }
+
+    /// The file turned out to be sweep's own.
+    pub(in crate::store) fn is_ours(&mut self) -> QueryResult<()> {
+        match (&mut self.db, self.companion.take()) {
+            (Db::Sqlite(db), Some(_)) => sqlite::checkpoint_as_usual(db),
+            _ => Ok(()),
+        }
+    }
+
+    /// For who does not sweep with it.
+    pub(in crate::store) fn into_db(self) -> Db {
+        self.db
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.db, Db::Sqlite(_))
+    }
+
+    /// Runs `body` in one transaction, which is committed unless it fails.
+    pub fn in_transaction<T, E: From<Error>>(
+        &mut self,
+        access: Access,
+        timeouts: &Timeouts,
+        body: impl FnOnce(&mut Db) -> Result<T, E>,
+    ) -> Result<T, Abort<E>> {
+        let begin = self.begin_statement(access, OURS, timeouts);
+        let (done, end) = self.transact(&begin, |db| Finish::by(body(db))).map_err(|abort| match abort {
+            Abort::RolledBack(error) => Abort::RolledBack(error.into()),
+            Abort::Lost(error) => Abort::Lost(error.into()),
+            Abort::Unknown(error) => Abort::Unknown(error),
+        })?;
+        match (done, end) {
+            (Ok(_), End::Refused(error)) => Err(Abort::RolledBack(error.into())),
+            (Ok(_), End::Unknown(error)) => Err(Abort::Unknown(error)),
+            (Ok(value), _) => Ok(value),
+            (Err(error), End::Lost) => Err(Abort::Lost(error)),
+            (Err(error), _) => Err(Abort::RolledBack(error)),
+        }
+    }
+
+    /// Fails only if the transaction could not begin.
+    fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
+        // What may be under way are questions, of which nothing is to be kept.
+        let (_, begun) = self.begin_next(begin, false);
+        begun?;
+        let (finish, value) = body(&mut self.db);
+        Ok((value, self.end_as(finish, "COMMIT")))
+    }
+
+    fn try_begin(&mut self, begin: &str) -> Result<(), Abort> {
+        let begun = self.run_begin(begin);
+        begun.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })
+    }
+
+    /// Ends a transaction; `commit`: by which statement, if it is to be committed.
+    fn end_as(&mut self, finish: Finish, commit: &str) -> End {
+        match finish {
+            Finish::RollBack if self.roll_back() => End::RolledBack,
+            Finish::RollBack => End::Lost,
+            Finish::Commit => match self.db.batch_execute(commit) {
+                Ok(()) => End::Committed,
+                Err(error) => self.uncommitted(error),
+            },
+        }
+    }
+
+    /// What became of a commit that this came of.
+    fn uncommitted(&mut self, error: Error) -> End {
+        // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
+        self.roll_back();
+        match errors::is_refusal(&error) || self.is_sqlite() {
+            true => End::Refused(error),
+            false => End::Unknown(error),
+        }
+    }
+
+    /// Looks at a database of which nothing is known yet, and changes nothing: whose schema is it, what is there?
+    pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).context("looking at the database")?;
+        let seen = body(&mut self.db);
+        self.roll_back();
+        seen
+    }
+
+    /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there
+    /// the path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
+    pub(in crate::store) fn migrate<T>(
+        &mut self,
+        body: impl FnOnce(&mut Db) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        match &mut self.db {
+            Db::Postgres(db) => {
+                let mode = session::mode_to_migrate(db)?;
+                self.db.transaction(|db| {
+                    db.batch_execute(&format!(
+                        "{mode}; {AS_IT_BEGAN_TO_MIGRATE}; {AS_IT_BEGAN}; SET LOCAL search_path = {CATALOG}"
+                    ))?;
+                    body(db)
+                })
+            }
+            Db::Sqlite(_) => {
+                // The journal of another program's file is that program's choice.
+                if self.companion.is_none() {
+                    sqlite::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
+                }
+                sqlite::immediately(&mut self.db, body)
+            }
+        }
+    }
+
+    /// Does anybody answer?
+    pub(in crate::store) fn is_alive(&mut self) -> bool {
+        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back()
+    }
+
+    /// The first that have arrived on the channels that this connection listens to (PostgreSQL), each as its channel
+    /// and its payload. No statement.
+    pub(in crate::store) fn notifications(&mut self, max: usize) -> QueryResult<Vec<(String, String)>> {
+        let Db::Postgres(db) = &mut self.db else { return Ok(Vec::new()) };
+        db.notifications_iter().take(max).map(|it| it.map(|it| (it.channel, it.payload))).collect()
+    }
+
+    /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
+    /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
+    fn roll_back(&mut self) -> bool {
+        self.db.batch_execute("ROLLBACK").is_ok() || self.is_sqlite()
+    }
+
+    fn begin(&mut self, access: Access, path: &str, timeouts: &Timeouts) -> QueryResult<()> {
+        let begin = self.begin_statement(access, path, timeouts);
+        self.run_begin(&begin)
+    }
+
+    fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
+        if self.is_sqlite() { sqlite::begin(&mut self.db, begin) } else { self.db.batch_execute(begin) }
+    }
+
+    /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
+    /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
+    /// them for ten thousand issues half a one. And a few rows in an index's order are to be read in that order: with
+    /// the price of a page as on a disk that turns, all rows of a plan would be read and sorted for each of its steps.
+    fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
+        let (mode, sqlite) = match access {
+            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
+            Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
+        };
+        match &self.db {
+            Db::Sqlite(_) => {
+                self.allowance.iter().for_each(|allowance| allowance.allow(*timeouts));
+                sqlite.to_owned()
+            }
+            Db::Postgres(_) => format!(
+                "{mode}; {AS_IT_BEGAN}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; \
+                 SET LOCAL jit = off; SET LOCAL random_page_cost = 1.1; SET LOCAL statement_timeout = {statement}; \
+                 SET LOCAL idle_in_transaction_session_timeout = {statement}; {its_server}",
+                its_server = self.of_this_server.as_deref().unwrap_or(OF_ITS_SERVER),
+                lock = timeouts.lock.num_milliseconds(),
+                statement = timeouts.statement.num_milliseconds(),
+            ),
+        }
+    }
+}

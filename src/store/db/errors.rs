@@ -1,0 +1,222 @@
+//! What a database's error means for the sweep.
+
+use std::error::Error as _;
+
+use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
+
+use crate::conclusion::Failure;
+use crate::rules::Kind;
+
+/// Somebody else was first, or is at it: the next sweep looks again.
+pub fn is_contention(error: &Error) -> bool {
+    match error {
+        // The write matched nothing: the subject is no longer as it was seen.
+        Error::NotFound => true,
+        // Another sweep was first, if it is the ledger's index; one of the host's own is an error.
+        Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => info.message().contains("recoveries"),
+        Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => true,
+        Error::DatabaseError(_, info) => is_in_other_hands(info.message()),
+        _ => false,
+    }
+}
+
+fn is_in_other_hands(words: &str) -> bool {
+    const PHRASES: [&str; 4] =
+        ["could not obtain lock", "deadlock detected", "database is locked", "database table is locked"];
+    PHRASES.iter().any(|phrase| words.contains(phrase))
+}
+
+/// Why a transaction did not do what was asked for: the database's error, or a refusal of the request.
+#[derive(Debug)]
+pub enum Refused {
+    Query(Error),
+    Request(Failure),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Query(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Request(failure)
+    }
+}
+
+impl From<Refused> for anyhow::Error {
+    fn from(refused: Refused) -> anyhow::Error {
+        match refused {
+            Refused::Query(error) => error.into(),
+            Refused::Request(failure) => failure.into(),
+        }
+    }
+}
+
+/// The server refused to commit. Anything else that comes in place of its answer says nothing of what became of it.
+pub fn is_refusal(error: &Error) -> bool {
+    let Error::DatabaseError(kind, _) = error else { return false };
+    match kind {
+        DatabaseErrorKind::UniqueViolation
+        | DatabaseErrorKind::ForeignKeyViolation
+        | DatabaseErrorKind::NotNullViolation
+        | DatabaseErrorKind::CheckViolation
+        | DatabaseErrorKind::RestrictViolation
+        | DatabaseErrorKind::ExclusionViolation
+        | DatabaseErrorKind::SerializationFailure
+        | DatabaseErrorKind::ReadOnlyTransaction => true,
+        // Diesel's list may grow.
+        _ => false,
+    }
+}
+
+/// Is the database at fault, and no subject? The connection was lost or there is no room (SQLSTATE 53). Beside diesel's
+/// kinds, recognised by how a server that speaks English, or SQLite, begins: what follows may be a row's own text.
+pub fn is_outage(error: &Error) -> bool {
+    const NO_ROOM: [&str; 9] = [
+        "could not create file", "could not extend file", "could not write", "temporary file size exceeds",
+        "out of memory", "out of shared memory", "database or disk is full", "disk I/O error", NAMES_ANOTHER_FILE,
+    ];
+    is_away(error) || begins_with(error, &NO_ROOM)
+}
+
+/// Was the connection lost (SQLSTATE 08), is there none (53300), or does the server start, end, or is a standby now
+/// (57P, 25006)? Then no other statement does either.
+fn is_away(error: &Error) -> bool {
+    const AWAY: [&str; 7] = [
+        "sorry, too many clients", "too many connections", "remaining connection slots", "terminating connection",
+        "the database system is", "unable to open database file", "attempt to write a readonly database",
+    ];
+    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand};
+    matches!(error, Error::DatabaseError(ClosedConnection | ReadOnlyTransaction | UnableToSendCommand, _))
+        || begins_with(error, &AWAY)
+}
+
+/// Of what diesel has no kind for: the words of constraints and the like may be anybody's.
+fn begins_with(error: &Error, words: &[&str]) -> bool {
+    matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info)
+        if words.iter().any(|words| info.message().starts_with(words)))
+}
+
+/// Is one statement at fault, and may the next one do?
+pub fn is_of_statement(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref()).any(|error: &Error| !is_away(error))
+}
+
+/// Has the role no right to something? It is no subject's fault, and lasts until somebody grants it. Recognised by the
+/// words of a server that speaks English.
+pub fn is_denial(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info) if info.message().starts_with(DENIED))
+}
+
+/// So a server begins what it says of a denied function, relation or schema.
+pub(in crate::store) const DENIED: &str = "permission denied for ";
+
+/// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
+struct Advice {
+    when: &'static str,
+    what: &'static str,
+    lasts: bool,
+}
+
+/// What can be done about a statement that was ended by its time.
+const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
+    was only busy; raise it if that happens again";
+
+/// SQLite says so when its guard refuses to open the file that a journal names.
+const NAMES_ANOTHER_FILE: &str = "access permission denied";
+
+const ADVICE: [Advice; 8] = [
+    Advice {
+        when: "permission denied to create database",
+        what: "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
+        lasts: true,
+    },
+    Advice {
+        when: "has no equivalent in encoding",
+        what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
+        lasts: true,
+    },
+    // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
+    Advice {
+        when: "__diesel_stmt_",
+        what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
+        lasts: true,
+    },
+    Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
+    // SQLite's own word for it, and for the end of an answer that does not fit into memory.
+    Advice {
+        when: "interrupted",
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 64 MiB. Trying again \
+            helps if the database was only busy; raise the time if that happens again",
+        lasts: false,
+    },
+    Advice {
+        when: NAMES_ANOTHER_FILE,
+        what: "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
+            half written is taken back, and that file is left as it is; try again",
+        lasts: false,
+    },
+    Advice {
+        when: "string or blob too big",
+        what: "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more",
+        lasts: true,
+    },
+    Advice {
+        when: "canceling statement due to lock timeout",
+        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \
+            has ended",
+        lasts: false,
+    },
+];
+
+/// What to do about an error with these words, and whether it lasts until then.
+pub(in crate::store) fn advice(words: &str) -> Option<(&'static str, bool)> {
+    ADVICE.iter().find(|advice| words.contains(advice.when)).map(|advice| (advice.what, advice.lasts))
+}
+
+/// Do these words of an error say that what was asked may be done at another moment: what it needed was in other hands,
+/// or it took too long?
+pub fn may_pass(words: &str) -> bool {
+    is_in_other_hands(words) || ADVICE.iter().any(|advice| !advice.lasts && words.starts_with(advice.when))
+}
+
+/// A lock was waited for in vain.
+pub fn is_lock_timeout(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(_, info) if info.message().contains("lock timeout"))
+}
+
+/// The row could be found, but not read.
+pub fn is_undecodable(error: &Error) -> bool {
+    matches!(error, Error::DeserializationError(_))
+}
+
+/// The same about a row of a host's that could not be read: which column of which view is not as
+/// docs/host-reference.md wants it.
+pub fn of_row(kind: Kind, error: &Error) -> String {
+    let words = error_chain(error);
+    let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));
+    match field {
+        Some((column, why)) => format!("the column {column} of the view {kind}_facts: {why}"),
+        None => words,
+    }
+}
+
+/// There was none where there must be a value.
+pub fn is_null(error: &Error) -> bool {
+    matches!(error, Error::DeserializationError(cause) if cause.is::<UnexpectedNullError>())
+}
+
+/// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.
+pub fn error_chain(error: &Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if !words.contains(&error.to_string()) {
+            words = format!("{words}: {error}");
+        }
+        cause = error.source();
+    }
+    advice(&words).map(|(what, _)| format!("{words}: {what}")).unwrap_or(words)
+}

@@ -1,0 +1,287 @@
+//! Portable column types: one Rust type and one SQL type each, on PostgreSQL and on SQLite.
+//!
+//! | SQL type | PostgreSQL | SQLite | Rust |
+//! |---|---|---|---|
+//! | `sql::Id`, of a host's rows | as the host's | as the host's | `Id` |
+//! | `sql::Key`, of sweep's own rows | uuid | text | `Id` |
+//! | `sql::Instant` | timestamptz | text: `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
+//! | `sql::Document` | jsonb | text | `Document` |
+//! | diesel's `Text` | text | text | `String`; `LossyText`, whatever it holds |
+
+use std::io::Write;
+
+use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat, Utc};
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{HasSqlType, Jsonb, Timestamptz, Uuid as PgUuid};
+use diesel::sqlite::{Sqlite, SqliteValue};
+use uuid::Uuid;
+
+use crate::rules::Id;
+use crate::store::db::backends::{MultiBackend, MultiRawValue};
+
+pub mod sql {
+    use diesel::query_builder::QueryId;
+    use diesel::sql_types::SqlType;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(name = "id", schema = "sweep"), sqlite_type(name = "Text"))]
+    pub struct Id;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
+    pub struct Key;
+
+    /// Texts of ids: `text[]`, on SQLite an array of JSON.
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 1009, array_oid = 0), sqlite_type(name = "Text"))]
+    pub struct IdList;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Text"))]
+    pub struct Instant;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]
+    pub struct Document;
+}
+
+impl diesel::sql_types::SqlOrd for sql::Instant {}
+
+/// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
+/// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
+#[derive(Clone, Debug, PartialEq, PartialOrd, AsExpression, FromSqlRow)]
+#[diesel(sql_type = sql::Instant)]
+pub enum RawInstant {
+    /// Before every timestamp.
+    Beginning,
+    Micros(i64),
+    Text(String),
+}
+
+impl RawInstant {
+    /// As a time, if it is one.
+    pub fn instant(&self) -> Option<DateTime<Utc>> {
+        /// PostgreSQL counts from the year 2000.
+        const EPOCH_MICROS: i64 = 946_684_800_000_000;
+        match self {
+            RawInstant::Beginning => None,
+            RawInstant::Micros(micros) => DateTime::from_timestamp_micros(micros.checked_add(EPOCH_MICROS)?),
+            RawInstant::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
+        }
+    }
+
+    /// The time, if it is one, and its age in seconds.
+    pub fn with_age(&self, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
+        let at = self.instant();
+        (at, at.map(|at| age_seconds(at, now)))
+    }
+}
+
+/// What lies in the future has no age yet.
+pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
+    (now - at).num_seconds().max(0)
+}
+
+/// A JSON document that is written.
+#[derive(Clone, Debug, AsExpression)]
+#[diesel(sql_type = sql::Document)]
+pub struct Document(pub serde_json::Value);
+
+/// The text of one that is read. As a tree it takes eighty times the memory, so that it is read into what is wanted of
+/// it, and rows are kept as they come.
+#[derive(Clone, Debug, FromSqlRow)]
+pub struct WrittenDocument(String);
+
+impl WrittenDocument {
+    /// None: it holds something else.
+    pub fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(&self.0).ok()
+    }
+}
+
+#[derive(AsExpression, FromSqlRow)]
+#[diesel(foreign_derive, sql_type = sql::Key)]
+#[expect(dead_code, reason = "the derives are for Id, which is pure and knows nothing of diesel")]
+struct IdProxy(Id);
+
+/// A time that is written; one that is read is a `DateTime<Utc>`.
+#[derive(Clone, Copy, Debug, PartialEq, AsExpression)]
+#[diesel(sql_type = sql::Instant)]
+pub struct Instant(pub DateTime<Utc>);
+
+impl Id {
+    /// A new id; ids made later sort later.
+    pub fn generate() -> Id {
+        Id(Uuid::now_v7().to_string())
+    }
+}
+
+/// What `MultiConnection` needs to know of a type that is not one of diesel's own.
+macro_rules! portable {
+    ($sql:ty: $($rust:ty),*) => {
+        impl HasSqlType<$sql> for MultiBackend {
+            fn metadata(lookup: &mut Self::MetadataLookup) -> Self::TypeMetadata {
+                Self::lookup_sql_type::<$sql>(lookup)
+            }
+        }
+        $(impl ToSql<$sql, MultiBackend> for $rust {
+            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
+                out.set_value((<$sql>::default(), self));
+                Ok(IsNull::No)
+            }
+        })*
+    };
+}
+macro_rules! readable {
+    ($sql:ty: $($rust:ty),+) => {
+        $(impl FromSql<$sql, MultiBackend> for $rust {
+            fn from_sql(bytes: MultiRawValue<'_>) -> deserialize::Result<Self> {
+                bytes.from_sql::<Self, $sql>()
+            }
+        })+
+    };
+}
+portable!(sql::Id:);
+portable!(sql::Key: Id);
+portable!(sql::IdList:);
+portable!(sql::Instant: Instant, RawInstant);
+portable!(sql::Document: Document);
+readable!(sql::Key: Id);
+readable!(sql::Instant: DateTime<Utc>, RawInstant);
+
+mod ids;
+mod lossy;
+pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
+pub use lossy::LossyText;
+
+impl FromSql<sql::Key, Pg> for Id {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        <Uuid as FromSql<PgUuid, Pg>>::from_sql(bytes).map(|uuid| Id(uuid.to_string()))
+    }
+}
+
+impl ToSql<sql::Key, Pg> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        out.write_all(Uuid::parse_str(&self.0)?.as_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Key, Sqlite> for Id {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Id(lossy(value)))
+    }
+}
+
+impl ToSql<sql::Key, Sqlite> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_str());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Pg> for DateTime<Utc> {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let naive = <NaiveDateTime as FromSql<Timestamptz, Pg>>::from_sql(bytes);
+        let naive = naive.map_err(|_| "a time of which no calendar knows is no plausible time")?;
+        plausible(naive.and_utc())
+    }
+}
+
+impl ToSql<sql::Instant, Pg> for Instant {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <NaiveDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.0.naive_utc(), &mut out.reborrow())
+    }
+}
+
+impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        let text = lossy(value);
+        let instant = DateTime::parse_from_rfc3339(&text)
+            .map_err(|_| format!("{} is no timestamp like 2026-11-21T09:30:00.000Z", quoted(&text)))?;
+        plausible(instant.to_utc())
+    }
+}
+
+impl ToSql<sql::Instant, Sqlite> for Instant {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.to_rfc3339_opts(SecondsFormat::Millis, true));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Pg> for RawInstant {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let micros: [u8; 8] = bytes.as_bytes().try_into()?;
+        Ok(RawInstant::Micros(i64::from_be_bytes(micros)))
+    }
+}
+
+impl ToSql<sql::Instant, Pg> for RawInstant {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        let micros = match self {
+            RawInstant::Beginning => i64::MIN,
+            RawInstant::Micros(micros) => *micros,
+            RawInstant::Text(_) => return Err("a text is no place in a scan of PostgreSQL".into()),
+        };
+        out.write_all(&micros.to_be_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Sqlite> for RawInstant {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(RawInstant::Text(lossy(value)))
+    }
+}
+
+impl ToSql<sql::Instant, Sqlite> for RawInstant {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(match self {
+            RawInstant::Beginning => String::new(),
+            RawInstant::Text(text) => text.clone(),
+            RawInstant::Micros(micros) => return Err(format!("{micros} is no place in a scan of SQLite").into()),
+        });
+        Ok(IsNull::No)
+    }
+}
+
+impl ToSql<sql::Document, Pg> for Document {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <serde_json::Value as ToSql<Jsonb, Pg>>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+
+impl ToSql<sql::Document, Sqlite> for Document {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.to_string());
+        Ok(IsNull::No)
+    }
+}
+
+/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of
+/// life.
+fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
+    match instant.year() {
+        2000..=2199 => Ok(instant),
+        _ => Err(format!("“{instant}” is no plausible time").into()),
+    }
+}
+
+/// What a column of times holds instead of one. SQLite lets it be any text, a secret as well: only what could have been
+/// meant as a time is repeated.
+fn quoted(text: &str) -> String {
+    let length = text.chars().count();
+    match length <= 30 && text.chars().all(|c| c.is_ascii_digit() || "TZ-:.,+/ ".contains(c)) {
+        true => format!("“{text}”"),
+        false => format!("a text of {length} characters"),
+    }
+}
+
+/// SQLite keeps any bytes as text: a row must be found and named although its text is no UTF-8.
+fn lossy(mut value: SqliteValue<'_, '_, '_>) -> String {
+    String::from_utf8_lossy(value.read_blob()).into_owned()
+}

@@ -1,0 +1,218 @@
+//! A host's ids, whatever their type. PostgreSQL is given their text, and makes of it what the host's ids are: its
+//! migrations make the domain `sweep.id`. SQLite compares a text with a column of any type.
+
+use std::marker::PhantomData;
+
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql};
+use diesel::expression::{
+    AppearsOnTable, AsExpression, Expression, SelectableExpression, TypedExpressionType, ValidGrouping,
+    is_aggregate::Never,
+};
+use diesel::pg::{Pg, PgValue};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Integer, Nullable, SqlType, Text, Uuid as PgUuid};
+use diesel::sqlite::{Sqlite, SqliteValue};
+use uuid::Uuid;
+
+use super::{lossy, sql};
+use crate::rules::Id;
+use crate::store::db::backends::{Db, MultiBackend, MultiRawValue};
+
+/// What PostgreSQL makes an id of: the text, and what it becomes.
+pub const FROM_TEXT: (&str, &str) = ("CAST(", " AS sweep.id)");
+
+/// What stands before and after the text of an id in this database's SQL.
+pub fn around_text(db: &Db) -> (&'static str, &'static str) {
+    match db {
+        Db::Postgres(_) => Pg.around_text(),
+        Db::Sqlite(_) => Sqlite.around_text(),
+    }
+}
+
+/// What stands before and after the text of an id, and between an id and a list in which it may be, and after it.
+trait AroundText: Backend {
+    fn around_text(&self) -> (&'static str, &'static str);
+    fn around_list(&self) -> (&'static str, &'static str);
+}
+impl AroundText for Pg {
+    fn around_text(&self) -> (&'static str, &'static str) {
+        FROM_TEXT
+    }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        (" = ANY(CAST(", " AS sweep.id[]))")
+    }
+}
+impl AroundText for Sqlite {
+    fn around_text(&self) -> (&'static str, &'static str) {
+        ("", "")
+    }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        (" IN (SELECT value FROM json_each(", "))")
+    }
+}
+impl AroundText for MultiBackend {
+    fn around_text(&self) -> (&'static str, &'static str) {
+        match self {
+            MultiBackend::Postgres(postgres) => postgres.around_text(),
+            MultiBackend::Sqlite(sqlite) => sqlite.around_text(),
+        }
+    }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        match self {
+            MultiBackend::Postgres(postgres) => postgres.around_list(),
+            MultiBackend::Sqlite(sqlite) => sqlite.around_list(),
+        }
+    }
+}
+
+/// An id in a statement: `sql::Id`, or `Nullable<sql::Id>`.
+#[derive(Clone, Debug)]
+pub struct Bound<T>(Option<String>, PhantomData<T>);
+
+impl Bound<Nullable<sql::Id>> {
+    /// One that may be missing.
+    pub fn optional(id: Option<&Id>) -> Self {
+        Bound(id.map(|id| id.0.clone()), PhantomData)
+    }
+}
+
+macro_rules! bound {
+    ($($id:ty),+) => {$(
+        impl AsExpression<sql::Id> for $id {
+            type Expression = Bound<sql::Id>;
+            fn as_expression(self) -> Bound<sql::Id> {
+                Bound(Some(self.0.clone()), PhantomData)
+            }
+        }
+        impl AsExpression<Nullable<sql::Id>> for $id {
+            type Expression = Bound<Nullable<sql::Id>>;
+            fn as_expression(self) -> Bound<Nullable<sql::Id>> {
+                Bound(Some(self.0.clone()), PhantomData)
+            }
+        }
+    )+};
+}
+bound!(Id, &Id);
+
+impl<T: SqlType + TypedExpressionType> Expression for Bound<T> {
+    type SqlType = T;
+}
+impl<T, Source> AppearsOnTable<Source> for Bound<T> where Bound<T>: Expression {}
+impl<T, Source> SelectableExpression<Source> for Bound<T> where Bound<T>: Expression {}
+impl<T, Columns> ValidGrouping<Columns> for Bound<T> {
+    type IsAggregate = Never;
+}
+impl<T: QueryId> QueryId for Bound<T> {
+    type QueryId = Bound<T::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID;
+}
+
+impl<T, DB: AroundText + HasSqlType<Text>> QueryFragment<DB> for Bound<T>
+where
+    Option<String>: ToSql<Nullable<Text>, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        push::<Nullable<Text>, _, _>(&mut out, &self.0)
+    }
+}
+
+fn push<'b, T, U: ToSql<T, DB>, DB: AroundText + HasSqlType<T>>(
+    out: &mut AstPass<'_, 'b, DB>,
+    text: &'b U,
+) -> QueryResult<()> {
+    let (before, after) = out.backend().around_text();
+    out.push_sql(before);
+    out.push_bind_param::<T, U>(text)?;
+    out.push_sql(after);
+    Ok(())
+}
+
+/// Is the id of a row one of these?
+pub struct IsOneOf<Column> {
+    id: Column,
+    ids: IdList,
+}
+
+impl<Column> IsOneOf<Column> {
+    pub fn new(id: Column, ids: &[Id]) -> IsOneOf<Column> {
+        IsOneOf { id, ids: IdList(ids.iter().map(|id| id.0.clone()).collect()) }
+    }
+}
+
+/// The texts of ids, in one parameter: however many there are, the statement is the same, and is planned once.
+#[derive(Debug)]
+pub struct IdList(Vec<String>);
+
+impl ToSql<sql::IdList, Pg> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <Vec<String> as ToSql<Array<Text>, Pg>>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+
+impl ToSql<sql::IdList, Sqlite> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(serde_json::to_string(&self.0)?);
+        Ok(IsNull::No)
+    }
+}
+
+impl ToSql<sql::IdList, MultiBackend> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
+        out.set_value((sql::IdList, self));
+        Ok(IsNull::No)
+    }
+}
+
+impl<C: Expression> Expression for IsOneOf<C> {
+    type SqlType = Bool;
+}
+impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<C> {}
+impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<C> {}
+impl<C: ValidGrouping<Columns>, Columns> ValidGrouping<Columns> for IsOneOf<C> {
+    type IsAggregate = C::IsAggregate;
+}
+impl<C: QueryId> QueryId for IsOneOf<C> {
+    type QueryId = IsOneOf<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+impl<C: QueryFragment<DB>, DB: AroundText + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
+where
+    IdList: ToSql<sql::IdList, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (before, after) = out.backend().around_list();
+        self.id.walk_ast(out.reborrow())?;
+        out.push_sql(before);
+        out.push_bind_param::<sql::IdList, _>(&self.ids)?;
+        out.push_sql(after);
+        Ok(())
+    }
+}
+
+impl FromSql<sql::Id, MultiBackend> for Id {
+    fn from_sql(bytes: MultiRawValue<'_>) -> deserialize::Result<Self> {
+        bytes.from_sql::<Self, sql::Id>()
+    }
+}
+
+/// The types of which a host's ids may be, by their numbers in PostgreSQL's catalog.
+impl FromSql<sql::Id, Pg> for Id {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        Ok(Id(match value.get_oid().get() {
+            2950 => <Uuid as FromSql<PgUuid, Pg>>::from_sql(value)?.to_string(),
+            20 => <i64 as FromSql<BigInt, Pg>>::from_sql(value)?.to_string(),
+            23 => <i32 as FromSql<Integer, Pg>>::from_sql(value)?.to_string(),
+            _ => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        }))
+    }
+}
+
+impl FromSql<sql::Id, Sqlite> for Id {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Id(lossy(value)))
+    }
+}

@@ -1,0 +1,142 @@
+//! What sweep reads and writes of a host, as `migrations/contract.toml` has it.
+
+mod check;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::rules::Kind;
+use crate::store::hosts::folders::{FILES, Host};
+pub(in crate::store) use check::refuse_unlike;
+
+pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
+    let text = FILES.get_file("contract.toml").and_then(|file| file.contents_utf8()).unwrap_or_default();
+    toml::from_str(text).expect("the suite reads it")
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contract {
+    /// What several relations have, by its name.
+    pub columns: BTreeMap<String, Vec<Column>>,
+    #[serde(rename = "relation")]
+    pub relations: Vec<Relation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relation {
+    pub name: String,
+    /// Hosts without this kind need none. None: every host needs it.
+    pub kind: Option<Kind>,
+    #[serde(default, rename = "use")]
+    pub usage: Usage,
+    /// The columns that sweep updates.
+    #[serde(default)]
+    updates: Vec<String>,
+    #[serde(default)]
+    pub optional: bool,
+    /// sweep makes it itself, of the runs and wakes of a host with derived facts.
+    #[serde(default)]
+    pub derived: bool,
+    /// Only of a host with derived facts.
+    #[serde(default)]
+    pub for_derived: bool,
+    /// In a few words.
+    pub about: String,
+    /// In Markdown.
+    pub text: String,
+    /// It has these of `Contract::columns` as well.
+    pub like: Option<String>,
+    #[serde(default)]
+    pub columns: Vec<Column>,
+    /// Of hosts with plans.
+    #[serde(default)]
+    pub columns_with_steps: Vec<Column>,
+    /// Of hosts with derived facts.
+    #[serde(default)]
+    pub columns_for_derived: Vec<Column>,
+    /// What people may ask for by a command; a host that lacks one of them does not provide that.
+    #[serde(default)]
+    pub columns_for_requests: Vec<Column>,
+    /// Of those whose tables are not sweep's.
+    #[serde(default)]
+    pub columns_unless_native: Vec<Column>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Usage {
+    #[default]
+    Read,
+    Lock,
+    Update,
+    Insert,
+}
+
+/// Its name, its type with ` or null` if its value may be missing, and what it means, in Markdown.
+#[derive(Clone, Deserialize)]
+pub struct Column(pub String, pub String, pub String);
+
+const OR_NULL: &str = " or null";
+
+impl Column {
+    /// As PostgreSQL calls it; `id`, the host's own.
+    fn type_name(&self) -> &str {
+        self.1.strip_suffix(OR_NULL).unwrap_or(&self.1)
+    }
+
+    /// As PostgreSQL calls it in this host.
+    pub(in crate::store) fn type_in<'a>(&'a self, host: &Host) -> &'a str {
+        match self.type_name() {
+            "id" => host.id(),
+            other => other,
+        }
+    }
+}
+
+impl Contract {
+    /// What this host has to make, or may.
+    fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
+        let (kinds, derives) = (host.kinds(), host.has_derived_facts());
+        let brings = [host.views(false), host.views(true)].concat();
+        self.relations.iter().filter(move |relation| {
+            let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
+            let is_derived = relation.derived && !brings.contains(&relation.name);
+            is_of_its_kinds && if derives { !is_derived } else { !relation.for_derived }
+        })
+    }
+
+    /// What this host has to make.
+    pub(in crate::store) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
+        self.of(host).filter(|relation| !relation.optional)
+    }
+
+    /// The columns of a kind's facts that must not be null.
+    pub(in crate::store) fn facts_with_a_value(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        let name = format!("{kind}_facts");
+        let facts = self.relations.iter().find(move |relation| relation.name == name);
+        let columns = facts.into_iter().flat_map(|facts| self.columns(facts));
+        columns.filter(|column| !column.1.ends_with(OR_NULL)).map(|column| column.0.as_str())
+    }
+
+    /// Of a relation, whatever the host.
+    pub fn columns<'a>(&'a self, relation: &'a Relation) -> impl Iterator<Item = &'a Column> {
+        let common = relation.like.as_ref().map_or(&[] as &[Column], |like| &self.columns[like]);
+        common.iter().chain(&relation.columns)
+    }
+
+    /// Of a relation of this host's.
+    pub(in crate::store) fn columns_of<'a>(
+        &'a self,
+        relation: &'a Relation,
+        host: &Host,
+    ) -> impl Iterator<Item = &'a Column> {
+        let with_steps = host.kinds().contains(&Kind::Step).then_some(&relation.columns_with_steps);
+        let for_derived = host.has_derived_facts().then_some(&relation.columns_for_derived);
+        let unless_native = (host.has_derived_facts() && !host.is_native()).then_some(&relation.columns_unless_native);
+        self.columns(relation).chain(with_steps.into_iter().chain(for_derived).chain(unless_native).flatten())
+    }
+}

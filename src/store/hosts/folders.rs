@@ -1,0 +1,299 @@
+//! The hosts: the control planes whose database sweep knows. Each is a folder: its SQL, and `host.toml`, which says how
+//! it is recognised and which of its tables are read and written. Those of `migrations/hosts` are built in; of any
+//! other the database keeps a copy.
+
+mod folder;
+mod manifest;
+mod recognition;
+mod record;
+mod skeleton;
+
+use std::collections::BTreeMap;
+use std::fmt::{Debug, Formatter};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use include_dir::{Dir, include_dir};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::conclusion::{Failure, config};
+use crate::rules::Kind;
+use crate::store::db::ids::IdType;
+use crate::store::hosts::links::{HostUrl, Links};
+use manifest::Manifest;
+pub(in crate::store) use recognition::detect;
+pub(in crate::store) use record::{RECORD, Recorded, gone, record, recorded, recorded_by_guest, statements};
+pub use skeleton::skeleton;
+
+/// The files of all migrations.
+pub(in crate::store) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
+
+/// Where a host's migrations are: those for both databases, for one of them, for listening, and what lasts in a
+/// file of SQLite's.
+const SOURCES: [&str; 5] = ["both", "postgres", "sqlite", "postgres_listen", "sqlite_lasting"];
+/// What every host's folder has.
+const MANIFEST: &str = "host.toml";
+/// How its work is made, for `sweep host verify`: beside the migrations for one database, or for both.
+const FIXTURES: &str = "fixtures.sql";
+
+/// The control plane whose database it is.
+#[derive(PartialEq)]
+pub struct Host {
+    manifest: Manifest,
+    /// The text of each file, by its path below the host's folder.
+    files: BTreeMap<String, String>,
+    /// Does every program of this version have it?
+    pub is_built_in: bool,
+}
+
+/// A host, for people and for programs.
+#[derive(Debug, Serialize)]
+pub struct Description {
+    pub name: String,
+    pub title: String,
+    pub databases: Vec<&'static str>,
+    /// The type of its ids on PostgreSQL.
+    pub id: &'static str,
+    pub kinds: Vec<&'static str>,
+    pub derived_facts: bool,
+    /// None: an empty database.
+    pub recognised_by: Vec<String>,
+    pub oldest_release: Option<String>,
+    /// None: sweep's own.
+    pub tables: Vec<String>,
+    /// The templates of its pages, by kind.
+    pub links: BTreeMap<&'static str, String>,
+    /// Their folders.
+    pub migrations: Vec<String>,
+}
+
+impl Debug for Host {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        write!(f, "Host({})", self.name())
+    }
+}
+
+/// In the order of their names.
+static BUILT_IN: LazyLock<Vec<Arc<Host>>> = LazyLock::new(|| {
+    let folders = FILES.get_dir("hosts").into_iter().flat_map(Dir::dirs);
+    let host = |folder| Host::of(files_of(folder, folder)).expect("the suite reads them all");
+    folders.map(|folder| Arc::new(Host { is_built_in: true, ..host(folder) })).collect()
+});
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| BUILT_IN.iter().map(|host| host.name()).collect());
+
+/// The text of each file in a folder, and in those below it, by its path below `root`.
+fn files_of(root: &Dir, folder: &Dir) -> BTreeMap<String, String> {
+    let texts = folder.files().filter_map(|file| {
+        let below = file.path().strip_prefix(root.path()).ok()?.to_str()?;
+        Some((below.to_owned(), file.contents_utf8()?.to_owned()))
+    });
+    texts.chain(folder.dirs().flat_map(|below| files_of(root, below))).collect()
+}
+
+/// Every host that is built in.
+pub fn built_in() -> &'static [Arc<Host>] {
+    &BUILT_IN
+}
+
+/// What they are called.
+pub fn names() -> &'static [&'static str] {
+    &NAMES
+}
+
+/// The host of each folder that an operator of this process has named, by its name.
+static NAMED: RwLock<BTreeMap<String, Arc<Host>>> = RwLock::new(BTreeMap::new());
+
+/// From now on this process runs the SQL of this host also where a SQLite file says that it is the file's.
+pub fn trust(host: &Arc<Host>) {
+    let mut named = NAMED.write().unwrap_or_else(PoisonError::into_inner);
+    named.insert(host.name().to_owned(), Arc::clone(host));
+}
+
+/// The host of this name in a folder that was named.
+fn in_named_folder(name: &str) -> Option<Arc<Host>> {
+    NAMED.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
+/// The one that is built in and is called so.
+pub fn named(name: &str) -> Option<Arc<Host>> {
+    BUILT_IN.iter().find(|host| host.name() == name).cloned()
+}
+
+impl Host {
+    /// One with these files, that is not built in. Its errors name the file.
+    fn of(files: BTreeMap<String, String>) -> Result<Host, String> {
+        let text = files.get(MANIFEST).ok_or_else(|| format!("{MANIFEST}: there is no such file"))?;
+        let manifest = Manifest::parse(text).map_err(|why| format!("{MANIFEST}: {why}"))?;
+        Ok(Host { manifest, files, is_built_in: false })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// What its makers call it.
+    pub fn title(&self) -> &str {
+        &self.manifest.title
+    }
+
+    /// What there is to say of it.
+    pub fn describe(&self) -> Description {
+        let Manifest { name, title, recognition, tables, derived_facts, links, .. } = &self.manifest;
+        let recognition = recognition.as_ref();
+        let has = |source: &str| !self.migrations(source).is_empty();
+        let databases = [("PostgreSQL", "postgres"), ("SQLite", "sqlite")].into_iter();
+        let databases = databases.filter(|(_, source)| has(source) || has("both")).map(|(database, _)| database);
+        Description {
+            name: name.clone(),
+            title: title.clone(),
+            databases: databases.collect(),
+            id: self.id(),
+            kinds: self.kinds().into_iter().map(Kind::plural).collect(),
+            derived_facts: *derived_facts,
+            recognised_by: recognition.map_or(Vec::new(), |recognition| recognition.tables.clone()),
+            oldest_release: recognition.and_then(|recognition| recognition.oldest_release.clone()),
+            tables: tables.keys().cloned().collect(),
+            links: links.written().map(|(kind, template)| (kind.name(), template.to_owned())).collect(),
+            migrations: SOURCES.iter().flat_map(|source| self.migrations(source)).collect(),
+        }
+    }
+
+    /// Each with its path below the host's folder.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// How its work is made on this kind of database: the file, and its text.
+    pub fn fixtures(&self, is_sqlite: bool) -> Option<(String, &str)> {
+        let sources = [if is_sqlite { "sqlite" } else { "postgres" }, "both"];
+        let mut paths = sources.iter().map(|source| format!("{source}/{FIXTURES}"));
+        paths.find_map(|path| Some((path.clone(), self.files.get(&path)?.as_str())))
+    }
+
+    /// The type of its ids.
+    pub fn id_type(&self) -> IdType {
+        self.manifest.id
+    }
+
+    /// Is the host known on this kind of database?
+    pub fn is_for(&self, is_sqlite: bool) -> bool {
+        ["both", if is_sqlite { "sqlite" } else { "postgres" }].iter().any(|source| !self.migrations(source).is_empty())
+    }
+
+    /// A digest of its files, by which one that was changed is told from one that was not: SHA-256, in hexadecimal.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (path, text) in &self.files {
+            digest.update(format!("{path}\0{}\0{text}", text.len()));
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The type of its ids, as PostgreSQL calls it.
+    pub(in crate::store) fn id(&self) -> &'static str {
+        self.manifest.id.into()
+    }
+
+    /// Whether its SQL is known from elsewhere than the database whose host it is.
+    pub(in crate::store) fn is_trusted(&self) -> bool {
+        let is_same = |known: &Arc<Host>| known.files == self.files;
+        self.is_built_in || BUILT_IN.iter().any(is_same) || in_named_folder(self.name()).as_ref().is_some_and(is_same)
+    }
+
+    /// Refuses SQL that only a SQLite file knows: whoever wrote the file could have it do anything to that file, under
+    /// the name of a harmless look at it.
+    pub(in crate::store) fn refuse_untrusted(&self, file: &str) -> Result<(), Failure> {
+        let name = self.name();
+        if self.is_trusted() {
+            return Ok(());
+        }
+        Err(config(match in_named_folder(name) {
+            None => format!(
+                "{file}: the host {name} is not built in, and SQL that stands in a file is not run: set SWEEP_HOST_DIR \
+                 to the folder of this host"
+            ),
+            Some(_) => format!(
+                "{file}: its host {name} is not the one in the folder that was named, and SQL that stands in a file is \
+                 not run: if the folder is right, run `sweep migrate --host-dir` with it"
+            ),
+        }))
+    }
+
+    /// The kinds of subject that it has.
+    pub fn kinds(&self) -> Vec<Kind> {
+        Kind::ALL.iter().copied().filter(|kind| self.manifest.kinds.contains(kind)).collect()
+    }
+
+    /// Does sweep derive its facts itself, from its runs and wakes?
+    pub fn has_derived_facts(&self) -> bool {
+        self.manifest.derived_facts
+    }
+
+    /// The links into its pages, which are here.
+    pub fn links(&self, base: Option<&HostUrl>) -> Links {
+        Links { templates: self.manifest.links.clone(), base: base.cloned() }
+    }
+
+    /// The host's own tables, in the schema `public`; none when they are sweep's.
+    pub fn tables(&self) -> Vec<&str> {
+        self.manifest.tables.keys().map(String::as_str).collect()
+    }
+
+    /// Are the host's tables sweep's?
+    pub fn is_native(&self) -> bool {
+        self.manifest.tables.is_empty()
+    }
+
+    /// Its migrations in one of its folders, by their path as in `migrations`, in the order in which they run.
+    pub(in crate::store) fn migrations(&self, source: &str) -> Vec<String> {
+        let up = |path: &String| {
+            let below = path.strip_prefix(source)?.strip_prefix('/')?.strip_suffix("/up.sql")?;
+            Some(format!("hosts/{}/{source}/{below}", self.name()))
+        };
+        self.files.keys().filter_map(up).collect()
+    }
+
+    /// The views that it makes on this kind of database: none of them is derived.
+    pub fn views(&self, is_sqlite: bool) -> Vec<String> {
+        let sources = ["both", if is_sqlite { "sqlite" } else { "postgres" }];
+        let folders = sources.iter().flat_map(|source| self.migrations(source));
+        let texts = folders.filter_map(|folder| self.file(&format!("{folder}/up.sql")));
+        let made = texts.flat_map(|text| text.split("create view ").skip(1));
+        made.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()
+    }
+
+    /// The text of a file, by its path as in `migrations`.
+    pub(in crate::store) fn file(&self, path: &str) -> Option<&str> {
+        let below = path.strip_prefix("hosts/")?.strip_prefix(self.name())?.strip_prefix('/')?;
+        self.files.get(below).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_built_in_host_has_a_folder_of_its_name_and_one_alone_has_no_tables_of_others() {
+        for host in built_in() {
+            assert!(FILES.get_dir(format!("hosts/{}", host.name())).is_some(), "{host:?}");
+            assert_eq!(named(host.name()).as_ref(), Some(host));
+            assert_eq!(folder::refusal(host), None, "{host:?}");
+        }
+        assert_eq!(built_in().iter().filter(|host| host.is_native()).count(), 1);
+    }
+
+    #[test]
+    fn a_host_finds_its_migrations_and_nothing_else() {
+        let native = named("native").expect("a host");
+        let of_both = native.migrations("both");
+        assert!(of_both.iter().any(|path| path.ends_with("_work")), "{of_both:?}");
+        for path in &of_both {
+            assert!(
+                native.file(&format!("{path}/up.sql")).is_some() && native.file(&format!("{path}/down.sql")).is_some()
+            );
+        }
+        assert_eq!(native.migrations("bot"), Vec::<String>::new());
+        assert_eq!(native.file("hosts/native_too/host.toml"), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! A beginning of a host's folder for a database: it can be installed, and reads and writes nothing yet.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior, context};
+use serde::Serialize;
+
+use super::manifest::is_odd;
+use super::recognition::IN_PUBLIC;
+use super::{FILES, Host, names};
+use crate::conclusion::config;
+use crate::store::Db;
+use crate::store::hosts::catalog;
+use crate::store::hosts::contract::{CONTRACT, Relation, Usage};
+
+/// The folder of its migration.
+const MIGRATION: &str = "0001_work";
+
+/// A table of the database, for people.
+#[derive(Serialize)]
+struct Table {
+    name: String,
+    columns: String,
+    /// What `host.toml` calls it; none, if it cannot name it.
+    key: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RelationToFill {
+    name: String,
+    about: String,
+    columns: Vec<ColumnToFill>,
+    has_a_row: bool,
+    /// What its triggers do: `insert`, `update`.
+    writes: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ColumnToFill {
+    name: String,
+    /// As SQL, of the type that is expected.
+    value: String,
+    meaning: String,
+}
+
+/// The files of a folder called so, by their paths, for the database at hand.
+pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
+    let is_sqlite = matches!(db, Db::Sqlite(_));
+    let (tables, id) = tables(db).context("looking for tables")?;
+    if !tables.iter().any(|table| table.key.is_some()) {
+        let expected = if is_sqlite { "expected the database of a control plane" } else { IN_PUBLIC };
+        return Err(config(format!("{} has no tables: {expected}", catalog::name(db)?)).into());
+    }
+    let database = if is_sqlite { "sqlite" } else { "postgres" };
+    let tables = Value::from(Serde(&tables));
+    let manifest = render("host.toml", context! { name => name_of(folder), id, tables => tables.clone() })?;
+    // It knows what is expected of a host like this.
+    let no_migration = BTreeMap::from([(super::MANIFEST.to_owned(), manifest.clone())]);
+    let host = Host::of(no_migration).map_err(config)?;
+    let relations: Vec<RelationToFill> =
+        CONTRACT.needed_of(&host).map(|relation| to_fill(relation, &host, is_sqlite)).collect();
+    let functions: Vec<String> = relations
+        .iter()
+        .flat_map(|relation| relation.writes.iter().map(|write| format!("{write}_{}", relation.name)))
+        .collect();
+    let relations = Value::from(Serde(&relations));
+    let context = context! { sqlite => is_sqlite, tables, relations, functions };
+    let text = |template: &str| render(template, context.clone());
+    Ok(BTreeMap::from([
+        (super::MANIFEST.to_owned(), manifest),
+        (format!("{database}/{MIGRATION}/up.sql"), text("up.sql")?),
+        (format!("{database}/{MIGRATION}/down.sql"), text("down.sql")?),
+        (format!("{database}/{}", super::FIXTURES), text("fixtures.sql")?),
+    ]))
+}
+
+fn render(template: &str, context: Value) -> Result<String> {
+    let file = FILES.get_file(format!("skeleton/{template}")).and_then(|file| file.contents_utf8());
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    Ok(templates.render_str(file.unwrap_or_default(), context)? + "\n")
+}
+
+/// In quotes where TOML needs them.
+fn key_of(table: &str) -> Option<String> {
+    let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let key = if is_bare { table.to_owned() } else { format!("\"{table}\"") };
+    (!is_odd(table)).then_some(key)
+}
+
+/// What a host may be called, made of what its folder is called.
+fn name_of(folder: &str) -> String {
+    let is_of_a_name = |c: char| c.is_ascii_alphanumeric();
+    let name: String =
+        folder.chars().map(|c| if is_of_a_name(c) { c.to_ascii_lowercase() } else { '_' }).take(30).collect();
+    match name.starts_with(|c: char| c.is_ascii_lowercase()) && !names().contains(&name.as_str()) {
+        true => name,
+        false => format!("host_{name}"),
+    }
+}
+
+fn to_fill(relation: &Relation, host: &Host, is_sqlite: bool) -> RelationToFill {
+    // All facts depend on it.
+    let has_a_row = relation.name == "host_behavior";
+    let columns = CONTRACT.columns_of(relation, host).map(|column| {
+        let value = match (has_a_row, column.type_in(host)) {
+            (true, "double precision") => if is_sqlite { "1.0" } else { "1::float8" }.to_owned(),
+            (true, _) => "'set it to todo'".to_owned(),
+            (false, _) if is_sqlite => "null".to_owned(),
+            (false, of_type) => format!("null::{of_type}"),
+        };
+        ColumnToFill { name: column.0.clone(), value, meaning: plain(&column.2) }
+    });
+    RelationToFill {
+        name: relation.name.clone(),
+        about: plain(&relation.about),
+        columns: columns.collect(),
+        has_a_row,
+        writes: match relation.usage {
+            Usage::Read | Usage::Lock => Vec::new(),
+            Usage::Update => vec!["update"],
+            Usage::Insert => vec!["insert"],
+        },
+    }
+}
+
+/// The first sentence, without Markdown.
+fn plain(text: &str) -> String {
+    let sentence = text.split(". ").next().unwrap_or(text);
+    sentence.replace('`', "").replace('\n', " ")
+}
+
+/// The tables, and the type that most of their ids have.
+fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
+    const ON_POSTGRES: &str = "relname::text, attname::text, format_type(atttypid, atttypmod), \
+        EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary AND attnum = ANY (indkey)) \
+        FROM pg_class c JOIN pg_attribute ON attrelid = c.oid \
+        WHERE relnamespace = to_regnamespace('public') AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped \
+        ORDER BY relname, attnum";
+    const ON_SQLITE: &str = "m.name, c.name, lower(c.type), c.pk > 0 \
+        FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c \
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+        AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
+        ORDER BY m.name, c.cid";
+    type Row = (String, String, String, bool);
+    let rows: Vec<Row> = match db {
+        Db::Postgres(db) => sql::<(Text, Text, Text, Bool)>(&format!("SELECT {ON_POSTGRES}")).load(db)?,
+        Db::Sqlite(db) => sql::<(Text, Text, Text, Bool)>(&format!("SELECT {ON_SQLITE}")).load(db)?,
+    };
+    let ids = ["uuid", "bigint", "integer", "text"];
+    let has = |id: &str| rows.iter().filter(|(_, _, of_type, is_key)| *is_key && of_type == id).count();
+    let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
+    let mut tables: Vec<Table> = Vec::new();
+    for (table, column, of_type, _) in rows {
+        let key = key_of(&table);
+        // They stand in comments, of one line each.
+        let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
+        match tables.last_mut().filter(|last| last.name == table) {
+            Some(last) => last.columns = format!("{}, {column}", last.columns),
+            None => tables.push(Table { name: table, columns: column, key }),
+        }
+    }
+    Ok((tables, id))
+}

@@ -1,0 +1,252 @@
+//! The schema: which host a database has, which migrations it lacks, and running them.
+//!
+//! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are
+//! safe.
+
+mod found;
+mod source;
+mod trust;
+mod uninstall;
+mod wanted;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Error, Result};
+use diesel::backend::Backend;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_migrations::MigrationHarness;
+
+use crate::conclusion::{config, unavailable, usage};
+use crate::store::Db;
+use crate::store::db::connection::{DbConnection, OURS};
+use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
+use crate::store::hosts::folders::{self, Host};
+use crate::store::hosts::{boards, contract, guest, rights};
+pub use found::SetUp;
+pub(in crate::store) use found::refuse_unmigrated;
+use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
+use source::Folder;
+pub(in crate::store) use trust::refuse_lending;
+use trust::{is_duplicate, refuse_strangers, take_turn};
+pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
+pub use wanted::{Listen, Superuser, Wanted};
+
+/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
+/// are checked before.
+pub fn check(db: &mut Db, set_up: SetUp) -> Result<(Arc<Host>, String)> {
+    let (found, gone) = match set_up {
+        SetUp::Recorded => look_at_record(db)?,
+        SetUp::Unknown => (look(db)?, None),
+    };
+    let Some(host) = &found.host else { return refuse_unmigrated(db) };
+    refuse_untrusted(db, host)?;
+    match found.missing(db, host, Listen::AsItIs).as_slice() {
+        [] => {
+            match gone {
+                Some(gone) => refuse_without(db, &gone)?,
+                None => refuse_broken(db)?,
+            }
+            Ok((host.clone(), found.applied.last().cloned().unwrap_or_default()))
+        }
+        [first, ..] => Err(config(format!(
+            "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
+            name(db)?
+        ))
+        .into()),
+    }
+}
+
+/// What a migration did, or would do.
+#[derive(Debug, PartialEq)]
+pub struct MigrationPlan {
+    pub host: Arc<Host>,
+    /// The folders of the migrations that are missing, in the order in which they run.
+    pub missing: Vec<String>,
+}
+
+/// What `migrate` would do.
+pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
+    if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
+        return Err(usage("only PostgreSQL can notify of runs that end").into());
+    }
+    let is_there = match db {
+        Db::Postgres(db) => {
+            let is_there = refuse_strangers(db)?;
+            rights::check_version(db)?;
+            is_there
+        }
+        Db::Sqlite(_) => true,
+    };
+    let found = if is_there { look(db)? } else { Found::default() };
+    let host = match &found.host {
+        Some(host) => changed(db, &found, host, wanted)?,
+        None => folders::detect(db, wanted.host.clone())?,
+    };
+    let missing = found.missing(db, &host, wanted.listen);
+    if !missing.is_empty() {
+        host.refuse_unfit(db)?;
+        if let Db::Postgres(db) = db {
+            trust::refuse_others(db, &host, wanted)?;
+        }
+    }
+    Ok(MigrationPlan { host, missing })
+}
+
+/// The recorded host, or what the operator has made of it. What has run is not run again, so a change of it would be
+/// lost.
+fn changed(db: &mut Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Result<Arc<Host>> {
+    let Some(wanted) = &wanted.host else {
+        refuse_untrusted(db, host)?;
+        return Ok(host.clone());
+    };
+    if wanted.name() != host.name() {
+        return Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into());
+    }
+    let is_sqlite = matches!(db, Db::Sqlite(_));
+    let has_run = |folder: &&String| found.applied.contains(&version(folder));
+    for folder in folders(db, host).iter().filter(has_run) {
+        let is_same = up(folder, host, is_sqlite)? == up(folder, wanted, is_sqlite)?;
+        if !is_same || down(folder, host, is_sqlite)? != down(folder, wanted, is_sqlite)? {
+            return Err(config(format!(
+                "{folder} has run in this database and is another one now: leave it as it was, and make a migration \
+                 that leads on from it"
+            ))
+            .into());
+        }
+    }
+    Ok(wanted.clone())
+}
+
+/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations
+/// takes none.
+pub fn migrate(db: &mut DbConnection, wanted: &Wanted) -> Result<MigrationPlan> {
+    if db.is_sqlite() {
+        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate
+        // now.
+        if db.look(|db| plan(db, wanted))?.host.is_native() {
+            db.is_ours()?;
+        }
+    }
+    let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
+    // A rival was faster with the schema itself: it is there now.
+    if migrated.as_ref().is_err_and(is_duplicate) {
+        migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
+    }
+    // A server that went away comes back; a schema that does not fit stays as it is.
+    migrated.map_err(|error: Error| match db.is_alive() {
+        true => error,
+        false => unavailable(format!("the connection was lost: {error:#}")).into(),
+    })
+}
+
+fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
+    let found = plan(db, wanted)?;
+    if found.missing.is_empty() && folders::recorded(db)?.is_some_and(|recorded| recorded == found.host) {
+        refuse_broken(db)?;
+        use_our_names(db)?;
+        prepare_boards(db)?;
+        return Ok(found);
+    }
+    if let Db::Postgres(db) = db {
+        take_turn(db).context("waiting for other migrations")?;
+    }
+    // A rival may have been faster.
+    let plan = plan(db, wanted)?;
+    use_our_names(db)?;
+    let is_guest = is_guest(db, &plan.host);
+    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
+        guest::prepare(db).context("making the table of versions")?;
+    }
+    // What is derived needs all that the host has to make.
+    let (derived, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(|folder| is_derived(folder));
+    run(db, &plan.host, &first)?;
+    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
+        guest::make_views(db, &plan.host)?;
+    }
+    contract::refuse_unlike(db, &plan.host)?;
+    run(db, &plan.host, &derived)?;
+    folders::record(db, &plan.host)?;
+    prepare_boards(db)?;
+    if let Db::Postgres(db) = db {
+        trust::refuse_what_was_made(db, &plan.host, wanted)?;
+    }
+    Ok(plan)
+}
+
+fn use_our_names(db: &mut Db) -> QueryResult<()> {
+    match db {
+        Db::Postgres(db) => db.batch_execute(&format!("SET LOCAL search_path = {OURS}")),
+        Db::Sqlite(_) => Ok(()),
+    }
+}
+
+/// Writes what the boards' views need, where it is not there: they may be of another version than those that went
+/// before, and their row may have been lost.
+fn prepare_boards(db: &mut Db) -> Result<()> {
+    if boards::is_prepared(db).context("reading the table policy")? {
+        return Ok(());
+    }
+    let statement = boards::preparation("", matches!(db, Db::Sqlite(_)));
+    match db {
+        Db::Postgres(db) => db.batch_execute(&statement),
+        Db::Sqlite(db) => db.batch_execute(&statement),
+    }
+    .context("writing the table policy")
+}
+
+fn run(db: &mut Db, host: &Host, folders: &[&String]) -> Result<()> {
+    match db {
+        Db::Postgres(db) => run_in(db, host, folders, false),
+        Db::Sqlite(db) => run_in(db, host, folders, true),
+    }
+}
+
+fn run_in<C: MigrationHarness<DB>, DB: Backend>(
+    db: &mut C,
+    host: &Host,
+    folders: &[&String],
+    is_sqlite: bool,
+) -> Result<()> {
+    let failed =
+        |what: &str, error| config(format!("the schema could not be created, nothing was changed: {what}{error}"));
+    // It makes the table of the versions; in another program's file that is another one.
+    if !is_sqlite || host.is_native() {
+        db.applied_migrations().map_err(|error| failed("", error))?;
+    }
+    for path in folders {
+        let folder = Folder { path, up: up(path, host, is_sqlite)?, down: down(path, host, is_sqlite)? };
+        db.run_migration(&folder).map_err(|error| failed(&format!("{path}: "), error))?;
+    }
+    Ok(())
+}
+
+/// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
+pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result<String> {
+    let mut sql = match db.is_sqlite() {
+        true => "begin;\n".to_owned(),
+        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
+        false => format!(
+            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
+             set local search_path = {OURS};\n",
+            trust::guard(&plan.host, wanted)
+        ),
+    };
+    let prefix = prefix(&plan.host, db.is_sqlite());
+    sql += &format!(
+        "create table if not exists {prefix}{VERSIONS} (\n    version varchar(50) primary key not null,\n    \
+         run_on timestamp not null default current_timestamp\n);\n"
+    );
+    for folder in &plan.missing {
+        let file = up(folder, &plan.host, db.is_sqlite())?;
+        sql +=
+            &format!("\n-- {folder}\n{file}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder));
+    }
+    sql += &folders::statements(&plan.host, db.is_sqlite());
+    sql += &boards::preparation(prefix, db.is_sqlite());
+    if !db.is_sqlite() {
+        // What was made may be others' to write, by the owner's default privileges, or use what is a stranger's.
+        sql += &trust::guard(&plan.host, wanted);
+    }
+    Ok(sql + "commit;\n")
+}

@@ -1,0 +1,167 @@
+//! What is asked for: whose work, and which page of what needs a person, from a place between two items on.
+//!
+//! Each item has a place in its own source, and the sources are merged by time; so however many there are, each is on
+//! one page.
+
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::db::after::After;
+use crate::store::db::ids::IdType;
+use crate::store::db::types::RawInstant;
+
+/// Whose work is read; by default everybody's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scope {
+    pub tenant: Option<String>,
+    /// An agent's id, or a name that no other agent has.
+    pub agent: Option<String>,
+}
+
+/// Which page of items is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageRequest {
+    /// None: from the oldest on.
+    pub after: Option<Cursor>,
+    /// At most so many items, and at least one.
+    pub limit: usize,
+}
+
+impl PageRequest {
+    /// Of a page that people read.
+    pub const LIMIT: usize = 50;
+
+    /// More items are another page.
+    pub const LIMIT_MAX: u32 = 500;
+}
+
+impl Default for PageRequest {
+    fn default() -> PageRequest {
+        PageRequest { after: None, limit: PageRequest::LIMIT }
+    }
+}
+
+/// Where items come from, in the order in which those of one moment are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Source {
+    Guard,
+    Blocked,
+    Session,
+    Issue,
+    Step,
+    LeftIssue,
+    Wake,
+    QuarantinedSession,
+    QuarantinedIssue,
+    QuarantinedStep,
+    Notification,
+}
+
+impl Source {
+    /// Of work in progress.
+    pub fn of(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::Session,
+            Kind::Issue => Source::Issue,
+            Kind::Step => Source::Step,
+        }
+    }
+
+    /// Of what is in quarantine.
+    pub fn quarantined(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::QuarantinedSession,
+            Kind::Issue => Source::QuarantinedIssue,
+            Kind::Step => Source::QuarantinedStep,
+        }
+    }
+}
+
+/// The place behind one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cursor {
+    pub(super) since: RawInstant,
+    pub(super) source: Source,
+    pub(super) key: Id,
+}
+
+impl Cursor {
+    /// Can it be a place in the lists of this database?
+    pub fn is_of(&self, db: &Db, id_type: IdType) -> bool {
+        let is_time = match (db, &self.since) {
+            (_, RawInstant::Beginning) => true,
+            (Db::Postgres(_), since) => matches!(since, RawInstant::Micros(_)),
+            (Db::Sqlite(_), since) => matches!(since, RawInstant::Text(_)),
+        };
+        let is_key = match self.source {
+            Source::Guard => true,
+            Source::Notification => Uuid::parse_str(&self.key.0).is_ok(),
+            _ => id_type.parse(&self.key.0).as_ref() == Some(&self.key),
+        };
+        is_time && is_key
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// An id that others chose may not be shown as it is, and must be found again.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-');
+
+/// `@817369200123456~step~0199…`: the time as the column has it, the source, and what the source orders by.
+impl Display for Cursor {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        match &self.since {
+            RawInstant::Beginning => f.write_str("-")?,
+            RawInstant::Micros(micros) => write!(f, "@{micros}")?,
+            RawInstant::Text(text) => f.write_str(&text.replace('~', "-"))?,
+        }
+        let key = utf8_percent_encode(&self.key.0, ENCODED);
+        write!(f, "~{}~{key}", <&str>::from(self.source))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Cursor, &'static str> {
+        let expected = "expected `next_page` of an earlier answer";
+        let mut parts = text.splitn(3, '~');
+        let (Some(since), Some(source), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(expected);
+        };
+        let since = match since.strip_prefix('@') {
+            _ if since == "-" => RawInstant::Beginning,
+            Some(micros) => RawInstant::Micros(micros.parse().map_err(|_| expected)?),
+            None => RawInstant::Text(since.to_owned()),
+        };
+        let key = percent_decode_str(key).decode_utf8().ok().filter(|key| !key.contains('\0')).ok_or(expected)?;
+        Ok(Cursor { since, source: source.parse().map_err(|_| expected)?, key: Id(key.into_owned()) })
+    }
+}
+
+impl PageRequest {
+    pub fn after(&self, source: Source) -> After {
+        match &self.after {
+            None => After::Nothing,
+            Some(at) if at.source < source => After::From(at.since.clone()),
+            Some(at) if at.source == source => After::Row(at.since.clone(), at.key.clone()),
+            Some(at) => After::Since(at.since.clone()),
+        }
+    }
+
+    /// One more than the page has: whether there is another page.
+    pub fn rows(&self) -> i64 {
+        self.limit as i64 + 1
+    }
+}

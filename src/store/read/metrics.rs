@@ -1,0 +1,215 @@
+//! What is measured, as the database has it: in one snapshot, the same to every process that asks.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::{count_star, exists, min, not};
+use diesel::prelude::*;
+
+use crate::conclusion::Conclusion;
+use crate::rules::Kind;
+use crate::store::connect::open::patience::Patience;
+use crate::store::connect::open::{Store, Url};
+use crate::store::db::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
+use crate::store::db::types::{Instant, LossyText, RawInstant};
+use crate::store::hosts::rights::Purpose;
+use crate::store::read::latest::{self, EndedSweep};
+use crate::store::read::status::{Limits, false_rescues};
+use crate::store::work::counts::{KindCounts, KindMode, Tally};
+use crate::store::work::ledger::Action;
+use crate::store::work::outbox::Destination;
+use crate::store::work::outbox::delivery::waiting;
+use crate::store::work::totals::{self, Totals};
+use crate::store::work::wakes::{StuckWakes, Wanted, stuck};
+use crate::store::{Access, Db, Timeouts};
+
+/// Everything that is measured at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// By the database's clock.
+    pub read_at: DateTime<Utc>,
+    /// Those that the database provides.
+    pub kinds: Vec<Kind>,
+    pub last_success_at: Option<DateTime<Utc>>,
+    pub last_sweep: Option<LastSweep>,
+    /// By kind.
+    pub quarantined: BTreeMap<String, i64>,
+    pub recoveries: Totals,
+    pub false_rescues: i64,
+    /// What waits for a person, by the ledger: its action, then its kind.
+    pub waiting: BTreeMap<String, BTreeMap<String, Waiting>>,
+    /// Handovers of the last week, by kind.
+    pub handed_over: BTreeMap<String, i64>,
+    pub stuck_wakes: StuckWakes,
+    pub outbox: Outbox,
+}
+
+/// Subjects of which people were notified, and nothing has come of it yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    pub subjects: i64,
+    /// Since when the oldest.
+    pub oldest_at: Option<DateTime<Utc>>,
+}
+
+/// The latest sweep of everything; its shards, if it has any, added up.
+#[derive(Clone, Debug)]
+pub struct LastSweep {
+    pub ended_at: Option<DateTime<Utc>>,
+    /// Of the shard that took longest.
+    pub took: Option<TimeDelta>,
+    /// The one that needs attention, if there is one.
+    pub exit_code: Option<i32>,
+    /// Those that were on: what is in shadow is not done.
+    pub kinds: BTreeMap<Kind, Swept>,
+}
+
+/// What became of the subjects of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Swept {
+    pub tally: Tally,
+    pub guarded: bool,
+    pub oldest_deferred_at: Option<DateTime<Utc>>,
+}
+
+/// Notifications that have not been delivered, by destination.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    pub pending: BTreeMap<String, i64>,
+    pub dead: BTreeMap<String, i64>,
+    pub oldest_pending_at: Option<DateTime<Utc>>,
+}
+
+/// Connects and reads.
+pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
+    read_within(Patience::of(url.patience(timeouts.question())), url, timeouts)
+}
+
+/// Connects and reads within this patience.
+pub fn read_within(patience: Patience, url: &Url, timeouts: &Timeouts) -> Result<Reading> {
+    let its_timeouts = *timeouts;
+    url.ask_within(patience, move |url| {
+        let mut store = url.open_to(Purpose::Measure)?;
+        read(&mut store, &its_timeouts).map_err(|error| url.explain(error))
+    })
+}
+
+pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
+    let Store { db, kinds, .. } = store;
+    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
+        let read_at = db.now()?;
+        let limits = Limits::read(db)?;
+        Ok(Reading {
+            read_at,
+            kinds: kinds.clone(),
+            last_success_at: latest::success(db, read_at)?,
+            last_sweep: LastSweep::of(&latest::whole(db, read_at)?),
+            quarantined: quarantined(db)?,
+            recoveries: totals::read(db, read_at)?,
+            false_rescues: false_rescues(db, read_at)?,
+            waiting: waiting_for_people(db, read_at)?,
+            handed_over: handed_over(db, read_at)?,
+            stuck_wakes: stuck(
+                db,
+                &Wanted { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at },
+            )?,
+            outbox: outbox(db)?,
+        })
+    });
+    read.map_err(anyhow::Error::from).context("reading the metrics")
+}
+
+impl LastSweep {
+    fn of(shards: &[EndedSweep]) -> Option<LastSweep> {
+        let ends =
+            || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
+        let codes = || shards.iter().filter_map(|row| row.exit_code);
+        let mut kinds: BTreeMap<Kind, Swept> = BTreeMap::new();
+        for row in shards {
+            let written =
+                KindCounts::read(&row.counts).filter(|(_, counts)| counts.provided && counts.mode == KindMode::On);
+            for (kind, counts) in written {
+                kinds.entry(kind).or_default().add(&counts);
+            }
+        }
+        (!shards.is_empty()).then(|| LastSweep {
+            ended_at: ends().map(|(_, ended)| ended).max(),
+            took: ends().map(|(began, ended)| (ended - began).max(TimeDelta::zero())).max(),
+            exit_code: codes()
+                .filter(|code| !Conclusion::of(*code).is_some_and(Conclusion::is_success))
+                .max()
+                .or(codes().max()),
+            kinds,
+        })
+    }
+}
+
+impl Swept {
+    fn add(&mut self, counts: &KindCounts) {
+        self.tally = self.tally.plus(counts.tally);
+        self.guarded |= counts.is_guarded();
+        self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(counts.oldest_deferred_at).min();
+    }
+}
+
+fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
+    use failures::*;
+    let held = failures::table.group_by(kind).select((kind, count_star())).filter(quarantined_at.is_not_null());
+    let held = held.filter(kind.eq_any(Kind::names()));
+    by_name(held.load(db)?)
+}
+
+/// The open rows of the ledger that call for a person.
+fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, BTreeMap<String, Waiting>>> {
+    use recoveries::*;
+    let calls = [Action::Escalate, Action::Abandon].map(Action::name);
+    let open = recoveries::table.group_by((action, kind)).select((action, kind, count_star(), min(created_at)));
+    // What an operator has exempted calls for nobody.
+    macro_rules! exempted {
+        ($exemptions:ident, $is_its:expr) => {
+            not(exists(
+                $exemptions::table
+                    .filter($is_its)
+                    .filter($exemptions::until.is_null().or($exemptions::until.gt(Some(Instant(now))))),
+            ))
+        };
+    }
+    // Boxed: the compiler takes minutes for the type of all of it.
+    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(kind.eq_any(Kind::names()));
+    let open = open.into_boxed();
+    let open = open
+        .filter(exempted!(exemptions, exemptions::kind.eq(kind).and(exemptions::subject_id.eq(subject_id))))
+        .filter(exempted!(agent_exemptions, agent_exemptions::agent_id.nullable().eq(agent_id)))
+        .filter(exempted!(tenant_exemptions, tenant_exemptions::tenant.nullable().eq(tenant)));
+    let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
+    for (what, of_kind, subjects, oldest) in open.load::<(LossyText, LossyText, i64, Option<RawInstant>)>(db)? {
+        let oldest_at = oldest.and_then(|at| at.instant());
+        waiting.entry(what.0).or_default().insert(of_kind.0, Waiting { subjects, oldest_at });
+    }
+    Ok(waiting)
+}
+
+fn handed_over(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, i64>> {
+    use recoveries::*;
+    let lately = recoveries::table.group_by(kind).select((kind, count_star()));
+    let lately = lately.filter(created_at.gt(Instant(now - TimeDelta::days(7)))).filter(kind.eq_any(Kind::names()));
+    by_name(lately.filter(action.eq(Action::HandOver.name())).load(db)?)
+}
+
+fn outbox(db: &mut Db) -> QueryResult<Outbox> {
+    use notifications::*;
+    let oldest: Option<RawInstant> = waiting!().order(created_at).select(created_at).first(db).optional()?;
+    let of_each = (destination, count_star());
+    let is_known = || destination.eq_any(Destination::ALL.iter().map(|it| it.name()));
+    let dead = notifications::table.filter(dead_at.is_not_null()).filter(is_known());
+    Ok(Outbox {
+        pending: by_name(waiting!().filter(is_known()).group_by(destination).select(of_each).load(db)?)?,
+        dead: by_name(dead.group_by(destination).select(of_each).load(db)?)?,
+        oldest_pending_at: oldest.and_then(|at| at.instant()),
+    })
+}
+
+fn by_name(rows: Vec<(LossyText, i64)>) -> QueryResult<BTreeMap<String, i64>> {
+    Ok(rows.into_iter().map(|(name, n)| (name.0, n)).collect())
+}

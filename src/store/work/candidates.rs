@@ -1,0 +1,299 @@
+//! The nominations: which subjects of a kind to look at, oldest first, and how many there are.
+//!
+//! What is in quarantine is not nominated. Whom a name means is asked of every kind in the same way as well.
+
+use std::collections::HashMap;
+use std::fmt::{Display, Formatter};
+
+use diesel::dsl::{count_star, exists, not, sql};
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use serde::{Deserialize, Serialize};
+
+use crate::rules::issue::IssueFacts;
+use crate::rules::session::SessionFacts;
+use crate::rules::step::StepFacts;
+use crate::rules::{Id, Kind};
+use crate::store::db::connection::for_each_row;
+use crate::store::db::label::labels;
+use crate::store::db::schema::{
+    failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
+    step_candidates, step_facts, step_subjects,
+};
+pub use crate::store::db::shard::Shard;
+use crate::store::db::types::{IsOneOf, LossyText, RawInstant};
+use crate::store::{Db, Label};
+
+/// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
+#[derive(Clone, Debug, PartialEq, diesel::Queryable)]
+pub struct Candidate {
+    pub id: Id,
+    /// Subjects of one group are examined one after the other, since they lock the same rows.
+    pub group: Id,
+    pub since: RawInstant,
+}
+
+/// A place between two candidates: after this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    pub since: RawInstant,
+    pub id: Id,
+}
+
+impl From<&Candidate> for Position {
+    fn from(candidate: &Candidate) -> Position {
+        Position { since: candidate.since.clone(), id: candidate.id.clone() }
+    }
+}
+
+/// A part of the candidates: those after a place in the scan to which all the rest applies.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// None: from the beginning.
+    pub after: Option<Position>,
+    /// Of this tenant.
+    pub tenant: Option<&'a str>,
+    /// Of this group: an agent's.
+    pub group: Option<&'a Id>,
+    /// With one of these ids.
+    pub only_ids: Option<&'a [Id]>,
+    /// In none of these portions.
+    pub except: &'a [Portion],
+}
+
+impl Part<'_> {
+    /// All of them.
+    pub fn whole<'a>() -> Part<'a> {
+        Part { after: None, tenant: None, group: None, only_ids: None, except: &[] }
+    }
+}
+
+/// A tenant's subjects of one kind; with a group, those of one agent of the tenant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Portion {
+    pub tenant: String,
+    pub group: Option<Id>,
+}
+
+impl Portion {
+    pub fn of_tenant(tenant: &str) -> Portion {
+        Portion { tenant: tenant.to_owned(), group: None }
+    }
+
+    /// All that it has.
+    pub fn part<'a>(&'a self, except: &'a [Portion]) -> Part<'a> {
+        Part { tenant: Some(&self.tenant), group: self.group.as_ref(), except, ..Part::whole() }
+    }
+}
+
+/// As it is remembered of which part people were notified.
+impl Display for Portion {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "agent {group} of {}", self.tenant),
+            None => write!(f, "tenant {}", self.tenant),
+        }
+    }
+}
+
+/// What is asked of the views of one kind of subject.
+pub trait Nominated {
+    const KIND: Kind;
+
+    /// One whose group is null, which no host's view may say.
+    fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
+
+    /// The candidates in turns, at most `limit`: the oldest of each tenant, then the second oldest of each, and so on.
+    fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    /// The next candidates by their age alone, at most `limit`.
+    fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    /// Gives all candidates of the part to `each`, in no order. One is in memory at a time.
+    fn each_candidate(db: &mut Db, part: &Part, each: impl FnMut(Candidate)) -> QueryResult<()>;
+    fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// How many in progress are not examined any more.
+    fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
+    /// How many of a part there are in progress, healthy or not.
+    fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The tenants that have more than so many candidates, those with the most first.
+    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<(String, i64)>>;
+    /// How many subjects each of these tenants has in progress, if it has any.
+    fn in_progress_of(db: &mut Db, part: &Part, tenants: &[&str]) -> QueryResult<HashMap<String, i64>>;
+    /// The group that has the most subjects in progress, and how many.
+    fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
+    /// Is there any subject, in whatever state? Of this tenant, or at all.
+    fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
+    /// What a subject is called, whatever else its row holds.
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
+    /// Those of these ids that subjects have, in whatever state.
+    fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>>;
+}
+
+/// The failures that keep the subjects of a view in quarantine.
+macro_rules! quarantined {
+    ($view:ident, $kind:expr) => {
+        failures::table
+            .filter(failures::kind.eq($kind.name()))
+            .filter(failures::subject_id.eq($view::subject_id))
+            .filter(failures::quarantined_at.is_not_null())
+    };
+}
+
+/// Restricts a boxed query of a view to a part, wherever that begins.
+macro_rules! within {
+    ($view:ident, $query:expr, $part:expr) => {{
+        let query = match $part.tenant {
+            None => $query,
+            Some(tenant) => $query.filter($view::tenant.eq(tenant)),
+        };
+        let query = match $part.group {
+            None => query,
+            Some(group) => query.filter($view::group_id.eq(group)),
+        };
+        // One condition for all tenants: SQLite takes no expression that is a hundred levels deep.
+        let whole: Vec<&str> = $part.except.iter().filter(|of| of.group.is_none()).map(|of| &*of.tenant).collect();
+        let query = if whole.is_empty() { query } else { query.filter($view::tenant.ne_all(whole)) };
+        $part.except.iter().fold(query, |query, portion| match &portion.group {
+            None => query,
+            Some(group) => query.filter(not($view::tenant.eq(&portion.tenant).and($view::group_id.eq(group)))),
+        })
+    }};
+}
+
+/// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
+macro_rules! candidates {
+    ($view:ident, $kind:expr, $part:expr) => {
+        candidates!($view, $kind, $part, $view::table)
+    };
+    ($view:ident, $kind:expr, $part:expr, rows) => {
+        candidates!($view, $kind, $part).select(($view::subject_id, $view::group_id, $view::since))
+    };
+    ($view:ident, $kind:expr, $part:expr, $from:expr) => {{
+        let quarantined = quarantined!($view, $kind);
+        let query = $from.filter(not(exists(quarantined))).into_boxed();
+        let query = match &$part.after {
+            None => query,
+            Some(after) => query
+                .filter($view::since.ge(&after.since))
+                .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id))),
+        };
+        let query = match $part.only_ids {
+            None => query,
+            Some(ids) => query.filter(IsOneOf::new($view::subject_id, ids)),
+        };
+        within!($view, query, $part)
+    }};
+}
+
+macro_rules! nominations {
+    ($kind:expr, $type:ty: $subjects:ident, $candidates:ident, $facts:ident) => {
+        impl Nominated for $type {
+            const KIND: Kind = $kind;
+
+            fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
+                let turn = sql::<BigInt>(concat!(
+                    "row_number() OVER (PARTITION BY ",
+                    stringify!($candidates),
+                    ".tenant ORDER BY ",
+                    stringify!($candidates),
+                    ".since, ",
+                    stringify!($candidates),
+                    ".subject_id)"
+                ));
+                candidates!($candidates, Self::KIND, part, rows)
+                    .order((turn, $candidates::since, $candidates::subject_id))
+                    .limit(limit)
+                    .load(db)
+            }
+
+            fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
+                candidates!($candidates, Self::KIND, part, rows)
+                    .order(($candidates::since, $candidates::subject_id))
+                    .limit(limit)
+                    .load(db)
+            }
+
+            fn each_candidate(db: &mut Db, part: &Part, mut each: impl FnMut(Candidate)) -> QueryResult<()> {
+                let each = |row: QueryResult<Candidate>| row.map(&mut each);
+                for_each_row!(db, candidates!($candidates, Self::KIND, part, rows), Candidate, each)
+            }
+
+            fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {
+                let lacking = $candidates::table.filter($candidates::group_id.is_null());
+                lacking.select($candidates::subject_id).first(db).optional()
+            }
+
+            fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
+                candidates!($candidates, Self::KIND, part).count().get_result(db)
+            }
+
+            fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
+                let quarantined = quarantined!($subjects, Self::KIND);
+                let query = $subjects::table.filter(exists(quarantined)).into_boxed();
+                let query = match tenant {
+                    None => query,
+                    Some(tenant) => query.filter($subjects::tenant.eq(tenant)),
+                };
+                query.count().get_result(db)
+            }
+
+            fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64> {
+                within!($subjects, $subjects::table.into_boxed(), part).count().get_result(db)
+            }
+
+            fn tenants_of_candidates(
+                db: &mut Db,
+                part: &Part,
+                more_than: i64,
+                limit: i64,
+            ) -> QueryResult<Vec<(String, i64)>> {
+                let tenants = $candidates::table
+                    .group_by($candidates::tenant)
+                    .having(count_star().gt(more_than))
+                    .select(($candidates::tenant, count_star()));
+                let named: Vec<(LossyText, i64)> = candidates!($candidates, Self::KIND, part, tenants)
+                    .order((count_star().desc(), $candidates::tenant))
+                    .limit(limit)
+                    .load(db)?;
+                Ok(named.into_iter().map(|(tenant, candidates)| (tenant.0, candidates)).collect())
+            }
+
+            fn in_progress_of(db: &mut Db, part: &Part, tenants: &[&str]) -> QueryResult<HashMap<String, i64>> {
+                let each = $subjects::table.group_by($subjects::tenant).select(($subjects::tenant, count_star()));
+                let named = within!($subjects, each.into_boxed(), part).filter($subjects::tenant.eq_any(tenants));
+                let named: Vec<(LossyText, i64)> = named.load(db)?;
+                Ok(named.into_iter().map(|(tenant, subjects)| (tenant.0, subjects)).collect())
+            }
+
+            fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>> {
+                let groups = $subjects::table.group_by($subjects::group_id).select(($subjects::group_id, count_star()));
+                within!($subjects, groups.into_boxed(), part)
+                    .order((count_star().desc(), $subjects::group_id))
+                    .first(db)
+                    .optional()
+            }
+
+            fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool> {
+                let all = $facts::table.select($facts::subject_id).into_boxed();
+                let any: Option<Id> = match tenant {
+                    None => all,
+                    Some(tenant) => all.filter($facts::tenant.eq(tenant)),
+                }
+                .first(db)
+                .optional()?;
+                Ok(any.is_some())
+            }
+
+            fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+                labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+            }
+
+            fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>> {
+                let id = $facts::subject_id;
+                $facts::table.filter(IsOneOf::new(id, ids)).select(id).load(db)
+            }
+        }
+    };
+}
+nominations!(Kind::Session, SessionFacts: session_subjects, session_candidates, session_facts);
+nominations!(Kind::Issue, IssueFacts: issue_subjects, issue_candidates, issue_facts);
+nominations!(Kind::Step, StepFacts: step_subjects, step_candidates, step_facts);

@@ -1,0 +1,195 @@
+//! Subjects by what an operator calls them: an id, or the identifier that people use, such as `ACM-12`.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+
+use crate::conclusion::{Failure, usage};
+use crate::rules::request::Request;
+use crate::rules::{Id, Kind};
+use crate::store::connect::open::Store;
+use crate::store::db::errors::{self, Refused};
+use crate::store::db::ids::IdType;
+use crate::store::db::schema::{agents, plans};
+use crate::store::hosts::catalog::has_columns;
+use crate::store::hosts::requests::is_provided;
+use crate::store::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
+use crate::text::redact;
+
+/// What a name finds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    One(Label),
+    Nothing,
+    /// People call more than one so; the first two.
+    Several(Vec<Label>),
+}
+
+/// Looks for a subject, by its id first.
+pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
+    if let Some(id) = IdType::of(db)?.parse(name)
+        && let Some(label) = label(db, kind, &id)?
+    {
+        return Ok(Found::One(label));
+    }
+    for_kind!(kind, S => S::called(db, name)).map(Found::of)
+}
+
+/// Looks for the one subject of this name, of whichever of these kinds it is.
+pub fn among(db: &mut Db, kinds: &[Kind], name: &str) -> Result<(Kind, Label), Refused> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        match find(db, *kind, name)? {
+            Found::Nothing => {}
+            several_or_one => found.push((*kind, several_or_one.one(kind, name)?)),
+        }
+    }
+    let name = redact(name);
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let (last, first) = kinds.split_last().unwrap_or((&"subject", &[]));
+            let or = if first.is_empty() { "" } else { " or " };
+            Err(usage(format!("there is no {}{or}{last} {name} in this database", first.join(", "))).into())
+        }
+        several => {
+            let kinds: Vec<&str> = several.iter().map(|(kind, _)| kind.with_article()).collect();
+            let both = if several.len() == 2 { "both " } else { "" };
+            let ids: Vec<String> = several.iter().map(|(kind, one)| format!("{} ({kind})", one.redact_id())).collect();
+            let (kinds, ids) = (kinds.join(" and "), ids.join(" or "));
+            Err(usage(format!("{both}{kinds} are called {name}; give the id: {ids}")).into())
+        }
+    }
+}
+
+/// What a subject is called; of one whose names cannot be read, its id. None: there is no such subject.
+pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
+    match for_kind!(kind, S => S::label(db, id)) {
+        Err(error) if errors::is_undecodable(&error) => Ok(Some(Label::of_id(id.clone()))),
+        label => label,
+    }
+}
+
+impl Found {
+    fn of(mut called: Vec<Label>) -> Found {
+        match (called.len(), called.pop()) {
+            (1, Some(label)) => Found::One(label),
+            (_, Some(last)) => Found::Several(called.into_iter().chain([last]).collect()),
+            (_, None) => Found::Nothing,
+        }
+    }
+
+    /// The one subject, or plan, that there must be.
+    pub fn one(self, kind: impl Display, name: &str) -> Result<Label, Failure> {
+        let name = redact(name);
+        match self {
+            Found::One(label) => Ok(label),
+            Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
+            Found::Several(labels) => {
+                let ids: Vec<String> = labels.iter().map(with_tenant).collect();
+                Err(usage(format!("more than one {kind} is called {name}; give the id: {}", ids.join(", "))))
+            }
+        }
+    }
+
+    /// The same, or an id of which only sweep's own tables know: its subject may be gone.
+    pub fn one_or_gone(self, ids: IdType, kind: impl Display, name: &str) -> Result<Label, Failure> {
+        match (&self, ids.parse(name)) {
+            (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
+            _ => self.one(kind, name),
+        }
+    }
+}
+
+fn with_tenant(label: &Label) -> String {
+    match &label.tenant {
+        Some(tenant) => format!("{} (tenant {})", label.redact_id(), redact(tenant)),
+        None => label.redact_id(),
+    }
+}
+
+/// Looks for a plan, by its id first, then by its title.
+pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
+    // Its title is known, and may be of any length.
+    let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
+    let by_id = IdType::of(db)?
+        .parse(name)
+        .map(|id| plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional());
+    if let Some(label) = by_id.transpose()?.flatten() {
+        return Ok(Found::One(label));
+    }
+    let titled = plans::table.filter(plans::title.eq(name)).order(plans::id).limit(2);
+    titled.select(columns()).load(db).map(Found::of)
+}
+
+/// Looks for an agent, by its id first, then by its name, if the host's agents have one.
+pub fn agent(db: &mut Db, name: &str) -> QueryResult<Found> {
+    let has_names = has_columns(db, "agents", &["name"])?;
+    let called = if has_names { "substr(name, 1, 1000)" } else { "NULL" };
+    let columns = || (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>(called));
+    let by_id = IdType::of(db)?
+        .parse(name)
+        .map(|id| agents::table.filter(agents::id.eq(id)).select(columns()).first(db).optional());
+    if let Some(label) = by_id.transpose()?.flatten() {
+        return Ok(Found::One(label));
+    }
+    if !has_names {
+        return Ok(Found::Nothing);
+    }
+    let named = agents::table.filter(agents::name.eq(name)).order(agents::id).limit(2);
+    named.select(columns()).load(db).map(Found::of)
+}
+
+/// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.
+pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -> Result<Label> {
+    store.refuse_unprovided(kind)?;
+    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find(db, kind, name))?;
+    Ok(found.one(kind, name)?)
+}
+
+impl Store {
+    /// Refuses a kind that the host does not have.
+    pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Failure> {
+        match self.kinds.contains(&kind) {
+            true => Ok(()),
+            false => Err(not_provided(kind.plural())),
+        }
+    }
+
+    /// Refuses a request that this host has no kind of subject, or no columns, for.
+    pub fn refuse_request(&mut self, request: Request) -> Result<()> {
+        let kinds = request.kinds();
+        if !kinds.iter().any(|kind| self.kinds.contains(kind)) {
+            kinds.iter().try_for_each(|kind| self.refuse_unprovided(*kind))?;
+        }
+        match self.db.look(|db| Ok(is_provided(db, request)?))? {
+            true => Ok(()),
+            false => Err(not_provided(request.name()).into()),
+        }
+    }
+}
+
+fn not_provided(what: &str) -> Failure {
+    usage(format!("{what}: not provided by this database"))
+}
+
+/// What the subject of a row of sweep's own is called; by its id when it is gone, or of no kind that is provided.
+pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryResult<Label> {
+    let label = match Kind::parse(kind).filter(|kind| kinds.contains(kind)) {
+        Some(kind) => label(db, kind, id)?,
+        None => None,
+    };
+    Ok(label.unwrap_or_else(|| Label::of_id(id.clone())))
+}
+
+/// Refuses a tenant to whom nothing belongs: it is more likely a typing error.
+pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> Result<(), Refused> {
+    match has_any(db, kinds, Some(tenant))? {
+        true => Ok(()),
+        false => Err(usage(format!("there is no tenant {} in this database", redact(tenant))).into()),
+    }
+}

@@ -1,0 +1,136 @@
+//! What is asked of a database when a sweep begins: which it is and what time it is there, and whether there is
+//! anything to do at all. Most sweeps find nothing, and of a server that is far away each question costs a round trip:
+//! so all of it is asked at once.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::{exists, select, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Nullable, Text};
+
+use crate::rules::{Id, Kind, Policy};
+use crate::store::db::schema::untaken_wakes;
+use crate::store::db::types::{Instant, LossyText, RawInstant, sql as types};
+use crate::store::hosts::{boards, catalog};
+use crate::store::work::outbox::delivery::waiting;
+use crate::store::work::wakes::all_stuck;
+use crate::store::work::{ledger, totals};
+use crate::store::{Access, Db, Subject, for_kind};
+
+/// What is known of a database when a sweep begins.
+pub struct Start {
+    /// As `Db::identity`.
+    pub database: String,
+    pub now: DateTime<Utc>,
+    /// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
+    pub newest_sweeps: Vec<Id>,
+    /// When the ledger's newest row was written; none that cannot be read, and none for a dry run.
+    pub newest_recovery: Option<DateTime<Utc>>,
+    has_untaken_wakes: bool,
+}
+
+/// So many sweeps distinguish a database from a copy of it.
+const NEWEST_SWEEPS: i64 = 3;
+
+impl Start {
+    pub fn read(db: &mut Db, access: Access) -> QueryResult<Start> {
+        let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
+        let now = catalog::clock(db);
+        let newest =
+            format!("FROM sweeps WHERE started_at <= {now} ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}");
+        let (list, none) = match db {
+            Db::Postgres(_) => ("string_agg(id::text, ',')", "NULL::timestamptz"),
+            Db::Sqlite(_) => ("group_concat(id)", "NULL"),
+        };
+        let columns = [
+            catalog::identity(db).to_owned(),
+            now.to_owned(),
+            if knows_sweeps { format!("(SELECT {list} FROM (SELECT id {newest}) newest)") } else { "NULL".to_owned() },
+            match access {
+                Access::Write => "(SELECT created_at FROM recoveries ORDER BY created_at DESC LIMIT 1)".to_owned(),
+                Access::ReadOnly => none.to_owned(),
+            },
+            catalog::readable(db, "untaken_wakes"),
+        ];
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
+        let (database, now, sweeps, recovery, has_untaken_wakes): Row =
+            select(sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", ")))
+                .get_result(db)?;
+        Ok(Start {
+            database: database.into(),
+            now,
+            newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
+            newest_recovery: recovery.and_then(|at| at.instant()),
+            has_untaken_wakes,
+        })
+    }
+
+    /// What is there to do about these kinds, whoever's they are?
+    pub fn glance(&self, db: &mut Db, kinds: &[Kind], policy: &Policy) -> QueryResult<Glance> {
+        let any = |relation: &str| format!("EXISTS (SELECT 1 FROM {relation})");
+        let any_of = |relations: Vec<String>| relations.iter().map(|it| any(it)).collect::<Vec<_>>().join(" OR ");
+        let candidates = Kind::ALL.iter().map(|kind| match kinds.contains(kind) {
+            true => any(&format!("{kind}_candidates")),
+            false => "false".to_owned(),
+        });
+        let open_of_deleted =
+            |&kind: &Kind| for_kind!(kind, S => format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()));
+        let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
+        let others = [
+            any("failures WHERE sweeps > 0"),
+            format!(
+                "{} OR {}",
+                any("failures WHERE quarantined_at IS NOT NULL"),
+                any_of(kinds.iter().map(open_of_deleted).collect())
+            ),
+            format!(
+                "NOT ({})",
+                any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect())
+            ),
+            is_policy_new,
+        ];
+        let asked: Vec<String> = candidates.chain(others).collect();
+        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
+        let due = exists(waiting!()).or(exists(totals::to_be_counted!(self.now)));
+        type Answer = ((bool, bool, bool, bool, bool, bool, bool), bool);
+        let ((sessions, issues, steps, has_failures, is_unsettled, is_empty, is_policy_new), is_due): Answer =
+            match self.has_untaken_wakes {
+                true => {
+                    let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
+                    select((asked, due.or(stuck))).get_result(db)?
+                }
+                false => select((asked, due)).get_result(db)?,
+            };
+        let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
+        let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
+        let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
+        Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
+    }
+}
+
+/// What there is in a database, at the first glance.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    /// The kinds that have any.
+    pub candidates: Vec<Kind>,
+    /// A subject failed in a sweep before.
+    pub has_failures: bool,
+    /// One is in quarantine, or one of which something is open was deleted.
+    pub is_unsettled: bool,
+    /// A sweep would look at nothing, write nothing, and notify nobody.
+    pub is_calm: bool,
+    /// There is no subject at all.
+    pub is_empty: bool,
+}
+
+impl Glance {
+    /// Nobody has looked: there may be anything.
+    pub fn unknown() -> Glance {
+        Glance {
+            candidates: Kind::ALL.to_vec(),
+            has_failures: true,
+            is_unsettled: true,
+            is_calm: false,
+            is_empty: false,
+        }
+    }
+}

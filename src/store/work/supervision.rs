@@ -1,0 +1,243 @@
+//! What a supervisor writes about its session, and how it takes the commands that are queued for it.
+//!
+//! A supervisor holds its session from when it wrote `started_at` until another one does: every write repeats that
+//! time, so that a supervisor that slept meanwhile finds nothing to write. The status is written where the session
+//! begins and where its end is no crash, and what others made of it is never overwritten.
+
+mod commands;
+mod watcher;
+
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use crate::rules::Id;
+use crate::store::Db;
+use crate::store::db::schema::{session_commands, sessions};
+use crate::store::db::types::{Bound, Instant, LossyText};
+use crate::store::hosts::catalog::exists;
+pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
+pub use watcher::{Watcher, examined_by, policy_of_watcher};
+
+/// Has the host such sessions? Others may have some that take no commands.
+pub fn is_provided(db: &mut Db) -> QueryResult<bool> {
+    Ok(exists(db, "sessions")? && exists(db, "session_commands")?)
+}
+
+/// A session that a supervisor begins.
+#[derive(Clone, Copy)]
+pub struct Beginning<'a> {
+    pub tenant: &'a str,
+    pub identifier: Option<&'a str>,
+    pub title: &'a str,
+    pub agent_id: Option<&'a Id>,
+    pub issue_id: Option<&'a Id>,
+    pub silent_after_seconds: Option<i32>,
+}
+
+/// A session in the hands of a supervisor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lease {
+    pub id: Id,
+    /// When its present process was started; what both databases can hold of it.
+    pub started_at: DateTime<Utc>,
+}
+
+/// Begins a session, active from now on: the one of this name and tenant that has ended, else a new one. What is not
+/// given stays as it was. Fails with `UniqueViolation` when one that has not ended is called so.
+pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
+    if let Some(name) = beginning.identifier {
+        let ended = sessions::table
+            .filter(sessions::identifier.eq(name))
+            .filter(sessions::tenant.eq(beginning.tenant))
+            .filter(sessions::ended_at.is_not_null());
+        if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
+            // Unless another watcher is faster.
+            if let Some(lease) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
+                let links = (
+                    beginning.agent_id.map(|agent| sessions::agent_id.eq(agent)),
+                    beginning.issue_id.map(|issue| sessions::issue_id.eq(issue)),
+                    sessions::updated_at.eq(Instant(lease.started_at)),
+                );
+                diesel::update(held_by(&lease)).set(links).execute(db)?;
+                return Ok(lease);
+            }
+        }
+    }
+    register(db, beginning)
+}
+
+/// Begins a session that was given no name, under this one: the one that is called so, if it is of the same tenant and
+/// place and no supervisor keeps it; else a new one. What is not given is none of its. None: another is called so.
+pub fn begin_at(db: &mut Db, beginning: &Beginning, place: &str, silence: TimeDelta) -> QueryResult<Option<Lease>> {
+    let called = sessions::table.filter(sessions::identifier.eq(beginning.identifier));
+    let found = called.select((sessions::id, sessions::tenant, sessions::title));
+    let Some((id, tenant, title)) = found.first::<(Id, String, LossyText)>(db).optional()? else {
+        return register(db, beginning).map(Some);
+    };
+    if tenant != beginning.tenant || !title.0.ends_with(place) {
+        return Ok(None);
+    }
+    let Some(lease) = acquire(db, &id, beginning.title, None, silence)? else { return Ok(None) };
+    let given = (
+        sessions::agent_id.eq(Bound::optional(beginning.agent_id)),
+        sessions::issue_id.eq(Bound::optional(beginning.issue_id)),
+        sessions::silent_after_seconds.eq(beginning.silent_after_seconds),
+    );
+    diesel::update(held_by(&lease)).set(given).execute(db)?;
+    Ok(Some(lease))
+}
+
+/// Longer than any supervisor sleeps.
+const NEVER: TimeDelta = TimeDelta::days(36_500);
+
+fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
+    let lease = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
+    let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
+    diesel::insert_into(sessions::table)
+        .values((
+            sessions::id.eq(&lease.id),
+            sessions::tenant.eq(*tenant),
+            sessions::identifier.eq(*identifier),
+            sessions::title.eq(*title),
+            sessions::agent_id.eq(Bound::optional(*agent_id)),
+            sessions::issue_id.eq(Bound::optional(*issue_id)),
+            sessions::status.eq("active"),
+            sessions::started_at.eq(Some(Instant(lease.started_at))),
+            // What is never written says that nobody reports it.
+            sessions::last_progress_at.eq(Some(Instant(lease.started_at))),
+            sessions::takes_nudges.eq(false),
+            sessions::recent_output.eq(""),
+            sessions::silent_after_seconds.eq(*silent_after_seconds),
+        ))
+        .execute(db)?;
+    Ok(lease)
+}
+
+/// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
+/// `silence`. What is queued for it was meant for the process before, and so was its pause, if that process has ended.
+pub fn acquire(
+    db: &mut Db,
+    id: &Id,
+    title: &str,
+    silent_after_seconds: Option<i32>,
+    silence: TimeDelta,
+) -> QueryResult<Option<Lease>> {
+    let now = db.now()?.trunc_subsecs(3);
+    let left = sessions::status
+        .ne("active")
+        .or(sessions::ended_at.is_not_null())
+        .or(sessions::updated_at.lt(Instant(now - silence)));
+    let taken = diesel::update(sessions::table.filter(sessions::id.eq(id)).filter(left))
+        .set((
+            sessions::title.eq(title),
+            sessions::status.eq("active"),
+            sessions::recent_output.eq(""),
+            sessions::takes_nudges.eq(false),
+            sessions::stall_paused.eq(sessions::stall_paused.and(sessions::ended_at.is_null())),
+            silent_after_seconds.map(|seconds| sessions::silent_after_seconds.eq(Some(seconds))),
+            Restart::at(now),
+            AgentState::default(),
+        ))
+        .execute(db)?;
+    if taken == 0 {
+        return Ok(None);
+    }
+    let stale = session_commands::table.filter(session_commands::session_id.eq(id)).filter(queued());
+    diesel::update(stale)
+        .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
+        .execute(db)?;
+    Ok(Some(Lease { id: id.clone(), started_at: now }))
+}
+
+/// What a row records of a process that begins in it.
+#[derive(AsChangeset)]
+#[diesel(table_name = sessions, treat_none_as_null = true)]
+struct Restart {
+    started_at: Option<Instant>,
+    last_activity_at: Option<Instant>,
+    last_progress_at: Option<Instant>,
+    ended_at: Option<Instant>,
+    exit_code: Option<i32>,
+    updated_at: Instant,
+}
+
+impl Restart {
+    fn at(now: DateTime<Utc>) -> Restart {
+        let began = Some(Instant(now));
+        Restart {
+            started_at: began,
+            last_activity_at: began,
+            last_progress_at: began,
+            ended_at: None,
+            exit_code: None,
+            updated_at: Instant(now),
+        }
+    }
+}
+
+/// What has changed about a session; None: nothing.
+#[derive(Debug, Default, PartialEq, AsChangeset)]
+#[diesel(table_name = sessions)]
+pub struct Changes {
+    pub last_activity_at: Option<Instant>,
+    pub last_progress_at: Option<Instant>,
+    pub recent_output: Option<String>,
+    pub ended_at: Option<Instant>,
+    pub exit_code: Option<i32>,
+    pub takes_nudges: Option<bool>,
+    #[diesel(embed)]
+    pub state: Option<AgentState>,
+}
+
+/// What the agent is doing; the default: nobody knows.
+#[derive(Debug, Default, PartialEq, AsChangeset)]
+#[diesel(table_name = sessions, treat_none_as_null = true)]
+pub struct AgentState {
+    pub agent_state: Option<&'static str>,
+    pub agent_state_kind: Option<String>,
+    pub agent_state_since: Option<Instant>,
+    pub agent_question: Option<String>,
+    pub agent_state_evidence: Option<String>,
+    pub resumes_at: Option<Instant>,
+}
+
+/// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.
+pub fn heartbeat(db: &mut Db, lease: &Lease, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
+    let rows = diesel::update(held_by(lease)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
+    found(rows)
+}
+
+/// How a session ended when it was no crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// Its process ended well.
+    Terminated,
+    /// The operator stopped it.
+    Interrupted,
+}
+
+/// Closes a session that nobody has closed or paused.
+pub fn close(db: &mut Db, lease: &Lease, close: Close) -> QueryResult<()> {
+    let status = match close {
+        Close::Terminated => "terminated",
+        Close::Interrupted => "interrupted",
+    };
+    let active = held_by(lease).filter(sessions::status.eq("active"));
+    diesel::update(active).set(sessions::status.eq(status)).execute(db).map(drop)
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn held_by<'a>(lease: &'a Lease) -> _ {
+    let id: &'a Id = &lease.id;
+    let started_at: Instant = Instant(lease.started_at);
+    sessions::table.filter(sessions::id.eq(id)).filter(sessions::started_at.eq(started_at))
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn queued() -> _ {
+    session_commands::status.eq("queued")
+}
+
+fn found(rows: usize) -> QueryResult<()> {
+    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+}
