@@ -4,7 +4,7 @@ pub(super) mod boards;
 pub(super) mod catalog;
 pub mod contract;
 pub mod folders;
-pub(super) mod guest;
+pub mod guest;
 pub mod host_steps;
 pub mod links;
 pub mod migrate;

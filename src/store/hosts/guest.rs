@@ -41,11 +41,16 @@ pub fn make_views(db: &mut SqliteConnection, host: &Host) -> Result<()> {
         db.batch_execute(&format!("DROP VIEW temp.{}", quoted(&view))).context(making)?;
     }
     present_tables(db).context(making)?;
-    for folder in temporary(host) {
-        let made = db.batch_execute(&as_temporary(&up(&folder, host, true)?));
-        made.map_err(|error| config(format!("{folder}: {error}")))?;
+    for (folder, views) in temporary_views(host)? {
+        db.batch_execute(&views).map_err(|error| config(format!("{folder}: {error}")))?;
     }
     Ok(())
+}
+
+/// The SQL that makes a host's views for one connection, with the folder of each part.
+pub fn temporary_views(host: &Host) -> Result<Vec<(String, String)>> {
+    let rendered = |folder: String| Ok((folder.clone(), as_temporary(&up(&folder, host, true)?)));
+    temporary(host).into_iter().map(rendered).collect()
 }
 
 /// A host's text says `create view` on either database.

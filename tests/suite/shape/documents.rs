@@ -10,6 +10,7 @@ mod native_mistakes;
 mod prose;
 mod quoted;
 mod reader;
+mod schema;
 mod settings;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,2023 @@
+begin; set local search_path = pg_catalog, pg_temp;
+create schema if not exists sweep;
+do $$
+declare
+    refusal text;
+begin
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
+-- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
+-- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
+-- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
+here as (
+    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
+), relations as (
+    select c.* from pg_class c join here on relnamespace = here.oid
+), roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
+    union all
+    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
+    union all
+    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
+), things (place, class, id, owner, used_by) as (
+    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
+    where nspowner not in (select role from trusted) or not pg_has_role(
+        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
+    union all
+    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
+    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
+    union all
+    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
+), ledger (relation, writes) as (
+    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
+           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
+           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
+), written_views (relation) as (
+    -- A host's work stands in views that are written to; all other views are there to be read.
+    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+), writers (role) as (
+    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
+), grants (what, privilege, grantee) as (
+    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
+    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
+       or privilege in ('INSERT', 'UPDATE', 'DELETE')
+          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
+                   when relname in (select l.relation from ledger l) then not exists (
+                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
+              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
+    union all
+    select 'function ' || identity, privilege_type, grantee
+    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
+         pg_identify_object('pg_proc'::regclass, f.oid, 0)
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+), refusals (place, what, sentence) as (
+    select place, identity, format(
+        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
+        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
+        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
+        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
+        case when used_by is null then ' (drop schema sweep cascade)' end)
+    from me, things cross join lateral pg_identify_object(class, id, 0)
+    union all
+    select 4, '', format(
+        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
+        'revoke create on schema sweep from %1$s', name)
+    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
+    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
+    union all
+    select 5, what, format(
+        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
+        name, privilege, what)
+    from grants join names on role = grantee
+    union all
+    select 6, r.rolname, format(
+        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
+        'or use a role that is none',
+        me.rolname, r.rolname)
+    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
+)
+select sentence from refusals order by place, what, sentence limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- sweep writes to a host's tables by functions that run with their owner's rights, and with them runs all that these tables use. So
+-- the tables, all that they use, and the rights to put triggers there must belong to roles that are trusted, unless the operator names
+-- the host. A superuser lends far more than that to everybody who may change what is run. A copy runs what stands anywhere in the
+-- database. These functions call the tables by their names: whoever owns a schema of tables can put others in their place, and
+-- counts like the tables' owner. One sentence about the first thing that is otherwise; no row when all is well.
+roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from pg_class
+    where relnamespace = to_regnamespace('public') and relkind in ('r', 'p') and relname::text = any ('{"activity_log","agent_wakeup_requests","agents","approvals","companies","cost_events","environment_leases","heartbeat_run_watchdog_decisions","heartbeat_runs","issue_approvals","issue_comments","issue_recovery_actions","issue_relations","issue_thread_interactions","issue_tree_holds","issues","projects"}')
+    union all
+    select 'pg_class'::regclass, oid from pg_class where relnamespace = to_regnamespace('sweep') and relkind = 'v'
+), schemas (name, owner, is_of_database, owner_of_tables) as (
+    -- PostgreSQL's own role pg_database_owner is the database's owner.
+    select nspname, case when nspowner = 'pg_database_owner'::regrole then datdba else nspowner end,
+           nspowner = 'pg_database_owner'::regrole,
+           -- Where none of the tables that the host names is in the schema public, this role is as good.
+           coalesce((select min(pg_get_userbyid(relowner)::text) from pg_class join roots on id = oid where relkind in ('r', 'p')), session_user)
+    from pg_namespace n join pg_database on datname = current_database()
+    where exists (select from reached join pg_class c on c.oid = id where class = 'pg_class'::regclass and relnamespace = n.oid)
+), things (place, what, owner, remedy) as (
+    select case when id in (select id from roots) then 1 else 2 end,
+           (select format('the %s %s%s', type, identity, used_by) from pg_identify_object(class, id, 0)),
+           owner,
+           case when false then 'Expected a database in which everything belongs to this role'
+                when id in (select id from roots) then
+                    format('Migrate as %1$I (after grant create on database %2$I to %1$I)', pg_get_userbyid(owner), current_database())
+                else 'Give that to the tables'' owner' end
+    from foreign_owned left join uses using (class, id) where uses.id is not null or false
+    union all
+    select 3, format('the right %s on %s', privilege, relation::regclass), grantee,
+           -- To revoke a right on a table takes those on its columns as well.
+           format('Revoke trigger, references on %s from %s', relation::regclass, name)
+    from foreign_rights join names on role = grantee
+    where privilege in ('TRIGGER', 'REFERENCES')
+      and (false or relation in (select id from reached where class = 'pg_class'::regclass))
+    union all
+    select 4, format('the schema %I', name), owner,
+           format('Run alter schema %I owner to %I', name, owner_of_tables)
+               || case when is_of_database then format(', or alter database %I owner to %I', current_database(), owner_of_tables) else '' end
+    from schemas where owner not in (select role from trusted)
+)
+select case when rolsuper then format('this role, %1$I, is a superuser, and %2$s belongs to %3$s', rolname, what, name)
+            else format('%2$s belongs to %3$s, and this role, %1$I, is no member of that role', rolname, what, name) end
+    || format(': whoever may %s would get ',
+              case place when 4 then 'put other tables in the place of the host''s' else 'change what the host''s tables run' end)
+    || case when rolsuper then 'a superuser''s rights. ' else 'this role''s rights. ' end
+    || remedy
+    || case when false then '' when rolsuper then ', or add --as-superuser'
+            else ', or name the host if you trust that role: --host paperclip' end
+from me, things join names on role = owner
+where case when rolsuper then not false else not false end
+order by place, what limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
+end $$;
+set local search_path = sweep, pg_temp;
+create table if not exists __diesel_schema_migrations (
+    version varchar(50) primary key not null,
+    run_on timestamp not null default current_timestamp
+);
+
+-- postgres/2026-11-24-001000_ids
+-- What the host's ids are: whatever names one is text, and is cast to this.
+create domain id as uuid;
+insert into __diesel_schema_migrations (version) values ('20261124001000');
+
+-- ledger/2026-11-24-001001_ledger
+-- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
+-- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+
+-- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+create table host (
+    only_row boolean primary key default true check (only_row),
+    database_id uuid not null default gen_random_uuid(),
+    name text check (length(name) <= 100) not null,
+    files jsonb check (length(files::text) <= 1000000),  -- of a host that is not built in: the text of each of its files
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were when it was migrated
+);
+
+create table sweeps (
+    id uuid primary key,
+    host text check (length(host) <= 100) not null,
+    version text check (length(version) <= 100) not null,
+    started_at timestamptz check (started_at >= '0001-01-01Z' and started_at < '10000-01-01Z') not null default clock_timestamp(),
+    finished_at timestamptz check (finished_at >= '0001-01-01Z' and finished_at < '10000-01-01Z'),  -- null: running, or killed before it could close
+    ended          text check (ended in ('completed', 'interrupted', 'failed')),
+    counts jsonb check (length(counts::text) <= 200000) not null default '{}',  -- outcomes by kind, as in the JSON report
+    oldest_left_at timestamptz check (oldest_left_at >= '0001-01-01Z' and oldest_left_at < '10000-01-01Z'),  -- since when the oldest subject that was left has been idle
+    exit_code      integer,  -- null: as finished_at
+    succeeded boolean not null default false,  -- it looked at everything and did all that it had to
+    partial boolean not null default false,  -- it did not look at everything, and says nothing of the schedule
+    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings that decide
+    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    shards         integer not null default 1,  -- ... of how many
+    is_restricted boolean not null default false,  -- its settings let it look at a part only; partial: or its deadline did
+    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
+    -- the count stays when old rows are pruned.
+    ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
+    -- A guard that stands for hours is not decided in every sweep.
+    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest of what it holds back was decided; null: it judged nothing
+    guard_held jsonb check (length(guard_held::text) <= 100000)  -- of each kind that it judged; and the settings that it judged by
+);
+create index sweeps_started_at on sweeps (started_at);
+-- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_succeeded on sweeps (shards, shard, finished_at)
+    where succeeded;
+create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
+
+-- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+create table recoveries (
+    id uuid primary key,
+    sweep_id uuid not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
+    kind text check (length(kind) <= 100) not null,
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
+    reason text check (length(reason) <= 10000) not null,
+    episode_began_at timestamptz check (episode_began_at >= '0001-01-01Z' and episode_began_at < '10000-01-01Z') not null,
+    attempt          integer not null check (attempt >= 0),
+    wake_id uuid,
+    agent_id uuid check (length(agent_id::text) <= 1000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    tenant text check (length(tenant) <= 1000),
+    requested_by text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    blocked_subject boolean not null default false,  -- this escalation set the subject blocked
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+);
+-- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
+create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
+    where action not in ('recover', 'hand_over', 'abandon');
+create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
+create index recoveries_history on recoveries (kind, subject_id, created_at);
+create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where wake_id is not null;
+create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
+create index recoveries_created_at on recoveries (created_at);
+
+-- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
+-- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+create table policy (
+    only_row boolean primary key default true check (only_row),
+    orphan_grace_seconds float8 not null check (orphan_grace_seconds between 0 and 1e10),
+    step_stalled_after_seconds float8 not null check (step_stalled_after_seconds between 0 and 1e10),
+    session_silent_after_seconds float8 not null check (session_silent_after_seconds between 0 and 1e10),
+    run_silent_after_seconds float8 not null check (run_silent_after_seconds between 0 and 1e10),
+    wake_stuck_after_seconds float8 not null check (wake_stuck_after_seconds between 0 and 1e10),
+    nudge_delay_seconds float8 not null check (nudge_delay_seconds between 0 and 1e10),
+    clock_ahead_max_seconds float8 not null check (clock_ahead_max_seconds between 0 and 1e10),
+    attempts_max bigint not null check (0 <= attempts_max),
+    attempts_per_day_max bigint not null check (0 <= attempts_per_day_max),
+    vocabulary jsonb check (length(vocabulary::text) <= 100000) not null check (jsonb_typeof(vocabulary) = 'object')
+);
+
+-- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+create table exemptions (
+    kind text check (length(kind) <= 100) not null,  -- of subject; or agent
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    reason text check (length(reason) <= 2000) not null,
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- it holds before this; null: until it is removed
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    primary key (kind, subject_id)
+);
+
+create table tenant_exemptions (
+    tenant text check (length(tenant) <= 1000) not null primary key,
+    reason text check (length(reason) <= 2000) not null,
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp()
+);
+
+-- A row that always fails costs nothing any more.
+create table failures (
+    kind text check (length(kind) <= 100) not null,
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
+    reason text check (length(reason) <= 1000) not null,  -- of the last failure
+    last_at timestamptz check (last_at >= '0001-01-01Z' and last_at < '10000-01-01Z') not null default clock_timestamp(),
+    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: it is still examined
+    primary key (kind, subject_id)
+);
+
+-- What people are to be notified of, written in the transaction of what it is about.
+create table notifications (
+    id uuid primary key,  -- the key by which a receiver knows it again
+    destination text check (length(destination) <= 100) not null,  -- slack, webhook; where that is, only the configuration says
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
+    kind text check (length(kind) <= 100) not null,
+    part text check (length(part) <= 3000) not null default '',  -- of the kind, that the guard holds back; '': the whole
+    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: about the kind as a whole
+    sweep_id uuid not null,
+    details jsonb check (length(details::text) <= 100000) not null,
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    message_id uuid,  -- what goes out in one message; null: not tried yet
+    attempts     integer not null default 0,
+    due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null default clock_timestamp(),
+    delivered_at timestamptz check (delivered_at >= '0001-01-01Z' and delivered_at < '10000-01-01Z'),
+    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- given up
+    last_error text check (length(last_error) <= 10000)
+);
+create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
+create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
+create index notifications_dead on notifications (dead_at) where dead_at is not null;
+create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
+insert into __diesel_schema_migrations (version) values ('20261124001001');
+
+-- ledger_views/2026-11-24-001002_ledger_views
+-- The ledger as other views read it.
+
+-- Each reason for a subject's state: the state, and the reason as people read it.
+create view board_texts as
+select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+from (select * from policy limit 1) p cross join jsonb_each(p.vocabulary -> 'reasons') r;
+
+-- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
+-- nothing, and what came after that episode hides nothing.
+create view open_recoveries as
+select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
+       case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
+            then r.episode_began_at else r.created_at end as since
+from recoveries r where r.settled_at is null;
+
+-- The exemptions of agents.
+create view agent_exemptions as
+select subject_id as agent_id, reason, until from exemptions where kind = 'agent';
+insert into __diesel_schema_migrations (version) values ('20261124001002');
+
+-- hosts/paperclip/postgres/2026-11-24-001201_relations
+-- Paperclip's agents, issues, comments and runs under the names by which sweep locks and writes them. The triggers sit on these views,
+-- never on a host's table. They run with their owner's rights, like the views: whoever runs sweep needs no right on the host's tables.
+
+-- Postgres knows infinity and years that no client can decode. Both ends stay what they mean: long ago, and not yet.
+create function within_calendar(moment timestamptz) returns timestamptz language sql immutable
+return case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001-01-01 00:00Z'
+            when moment > timestamptz '9999-12-31 00:00Z' then timestamptz '9999-12-31 00:00Z'
+            else moment end;
+
+-- What JSON names as an id, if it is one as Postgres prints it: a comparison as text, for which the key's index serves.
+create function as_id(words text) returns uuid language sql immutable
+return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end;
+
+-- A document of which a part is asked is unpacked wholly. So much may be a hundred times as much, and not every live run's and
+-- wake's of every company could be unpacked in the time of one statement.
+create function is_too_large(document jsonb) returns boolean language sql stable
+return coalesce(pg_column_size(document) > 100000, false);
+
+-- Older releases lack some columns. A statement of a function that names one is planned only when it is reached.
+create function has_column(host_table text, column_name text) returns boolean language sql stable
+return exists (select from pg_attribute where attrelid = to_regclass(host_table) and attname = column_name and not attisdropped);
+
+comment on function within_calendar is 'called by views';
+comment on function as_id is 'called by views';
+comment on function is_too_large is 'called by views';
+
+-- What all of this host's facts go by, and what people are advised to do: one row. A few seconds after the end of a run its server
+-- queues what follows, and does not look whether somebody else has queued something.
+create view host_behavior as
+select 15::float8 as run_end_grace_seconds,           -- after the end of a run its host has so long to say what follows
+       'write a comment, assign somebody else or set it to todo: its agent goes on within seconds. Setting it to in progress wakes nobody'
+           as resume_advice;
+
+create view agents as
+select id, company_id, name, status from public.agents;
+
+-- By how much the server's clock is at least behind the database's: a run is created by the one's time, and begins later, by the other's.
+-- An agent's latest runs of a day say so. A row of the future says nothing, and nobody is waited for longer than ten minutes more.
+create view agent_clocks as
+select a.id as agent_id,
+       least(greatest(extract(epoch from max(latest.created_at - within_calendar(latest.started_at))), 0), 600)::float8 as behind_seconds
+from public.agents a
+left join lateral (
+    select r.created_at, r.started_at from public.heartbeat_runs r
+    where r.company_id = a.company_id and r.agent_id = a.id and r.started_at is not null
+    order by r.started_at desc limit 5
+) latest on latest.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
+group by a.id;
+
+-- By those agents that worked last.
+create view host_clock as
+select coalesce(max(c.behind_seconds), 0) as behind_seconds
+from (select id from public.agents where last_heartbeat_at is not null order by last_heartbeat_at desc limit 100) a
+join agent_clocks c on c.agent_id = a.id;
+
+-- What a person has to do is written, by the trigger below, and never read.
+create view issues as
+select id, company_id, company_id::text as tenant, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at
+from public.issues;
+
+-- Why an issue is none that sweep resumes, and where a comment would reach nobody.
+create view issue_exclusions as
+select i.id as issue_id,
+       case when i.hidden_at is not null or i.harness_kind is not null then 'hidden'
+            -- What follows would read all of its texts, for each sweep anew.
+            when octet_length(i.title) + coalesce(octet_length(i.description), 0) > 10000000 then 'too large to look at'
+            -- By name, as older releases lack the column. A conversation is never finished and is moved by messages alone.
+            when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'a conversation' end as reason
+from public.issues i;
+
+create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    update public.issues set status = new.status, updated_at = new.updated_at where id = old.id and status = old.status;
+    if not found then
+        return null;
+    end if;
+    -- An issue that is blocked while a run still holds it would be taken up again, or never be released.
+    if new.status = 'blocked' then
+        update public.issues
+        set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null
+        where id = old.id;
+        -- The board's inbox says what is to be done if the descriptor and the time are there. Releases before 2026.817 have neither.
+        if has_column('public.issues', 'unblock_descriptor') then
+            update public.issues
+            set blocked_transition_at = clock_timestamp(),
+                unblock_descriptor = case when btrim(new.unblock_action) <> ''
+                    then jsonb_build_object('owner', 'board', 'action', left(btrim(new.unblock_action), 2000)) end
+            where id = old.id;
+        end if;
+    end if;
+    return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
+end $$;
+create trigger update_issue instead of update on issues for each row execute function update_issue();
+
+create view comments as
+select id, issue_id, coalesce(author_agent_id::text, author_user_id, author_type) as author, body, created_at
+from public.issue_comments;
+
+create function insert_comment() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    -- As the server's own notices are shown; it reads no comment whose presentation has a key that it does not know.
+    insert into public.issue_comments (id, company_id, issue_id, author_type, body, presentation)
+    select coalesce(new.id, gen_random_uuid()), i.company_id, i.id, 'system', new.body,
+           '{"kind": "system_notice", "tone": "danger", "title": "sweep: this needs a person", "detailsDefaultOpen": false}'
+    from public.issues i where i.id = new.issue_id;
+    return case when found then new end;
+end $$;
+create trigger insert_comment instead of insert on comments for each row execute function insert_comment();
+
+-- A run that is running is a session: its server drives the process, so it takes no commands, and a sweep can only tell people
+-- that it fell silent. Queued and scheduled runs have no process yet.
+-- One table and no join, so that a lock of a session is a lock of its run and of nothing else. Anything that the server writes
+-- about a run is a sign of life.
+create view sessions as
+select r.id, r.company_id, r.agent_id,
+       (select i.id from public.issues i where i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id) as issue_id,
+       r.status as run_status,
+       case r.status when 'running' then 'active' when 'active' then 'unknown' else r.status end as status,
+       within_calendar(greatest(r.created_at, r.started_at, r.last_output_at, r.updated_at)) as last_sign_at
+from public.heartbeat_runs r;
+
+-- The right to lock a row is the right to update it; but a run is its server's.
+create function refuse_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    raise exception 'run % is its server''s: sweep only locks it', old.id;
+end $$;
+create trigger refuse_update instead of update on sessions for each row execute function refuse_update();
+
+-- The host's own activity log shows what the ledger holds, and calls a session what the host calls it.
+create function log_recovery() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    insert into public.activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details)
+    select subject.company_id, 'system', 'sweep', new.kind || '.' || new.action, subject.entity_type, new.subject_id::text,
+           jsonb_build_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id) || subject.details
+    from (
+        select i.company_id, 'issue' as entity_type, '{}'::jsonb as details
+        from public.issues i where new.kind = 'issue' and i.id = new.subject_id
+        union all
+        select s.company_id, 'heartbeat_run', jsonb_build_object('issueId', s.issue_id)
+        from sessions s where new.kind = 'session' and s.id = new.subject_id
+    ) subject;
+    return null;
+end $$;
+create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
+
+-- Else anybody could put a trigger function on a table of his own, and write to the host with its owner's rights.
+revoke execute on function within_calendar, as_id, is_too_large, has_column, update_issue, insert_comment, refuse_update, log_recovery from public;
+insert into __diesel_schema_migrations (version) values ('20261124001201');
+
+-- hosts/paperclip/postgres/2026-11-24-001202_runs_and_wakes
+-- What runs and wakes tell of an issue, and how a new one is queued. They name their issue in JSON, which may hold
+-- anything: it is compared as text, never cast. The host's indexes on it begin with the company.
+
+-- The detours through companies and agents lose no row (the host files a wake under its agent's company): the only indexes
+-- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
+create view runs as
+select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
+       r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, left(r.error, 500) as error, r.created_at, r.started_at, r.finished_at,
+       coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
+       r.context_snapshot ->> 'retryReason' as retry_reason,
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.
+       case when r.status <> 'cancelled' then null
+            when is_too_large(r.result_json) then 'somebody (what became of it is too large to look at)'
+            when r.result_json ->> 'cancelledByActorType' in ('user', 'board')
+            then coalesce('user ' || left(r.result_json ->> 'cancelledByUserId', 200), 'a person')
+            when r.error_code = 'operator_interrupted'
+            then coalesce('user ' || left(r.result_json ->> 'interruptedByActorId', 200), 'a person')
+            when r.error_code in ('slack_session_stopped', 'chat_control_completed_source') then 'a person, in a chat' end as cancelled_by
+from public.companies c
+join public.heartbeat_runs r on r.company_id = c.id
+where not is_too_large(r.context_snapshot);
+
+-- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
+-- is none, unless its run is live: nobody will take it up.
+create view pending_wakes as
+select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, w.status, within_calendar(w.created_at) as created_at,
+       'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
+           || coalesce(', its run ' || left(r.id::text, 8) || ' is ' || r.status, ', no run yet') as detail
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
+  and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
+
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile, and else leaves
+-- its issue unstarted.
+create view untaken_wakes as
+select w.id,
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       w.company_id::text as tenant,
+       left(i.identifier, 1000) as identifier,
+       left(i.title, 1000) as title,
+       w.agent_id,
+       left(a.name, 1000) as agent_name,
+       left(a.status, 1000) as agent_status,
+       within_calendar(w.created_at) as created_at
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+cross join lateral (select case when not is_too_large(w.payload) then w.payload ->> 'issueId' end as issue_key) named
+left join public.issues i on i.id = as_id(named.issue_key) and i.company_id = w.company_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce(r.status = 'queued', true)
+  and not (w.status = 'deferred_issue_execution' and i.status = 'todo')
+  and not (w.status = 'deferred_issue_execution'
+           and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
+
+-- When wakes were taken up: the beginnings of their runs. Through the agents, by whom the host has an index on them.
+create view wake_pickups as
+select r.wakeup_request_id as wake_id, r.started_at as taken_at
+from public.agents a join public.heartbeat_runs r on r.company_id = a.company_id and r.agent_id = a.id
+where r.started_at is not null and r.wakeup_request_id is not null;
+
+-- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c
+join public.agent_wakeup_requests w on w.id = c.wake_id
+join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
+
+-- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
+-- the run's end counts no more. Earlier releases lack the table: there, another relation of its name counts for nothing, since
+-- what others may create in `public` would run with the rights of this function's owner.
+create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
+set search_path = sweep, pg_temp as $$
+begin
+    if not exists (
+        select from pg_class c join pg_roles r on r.oid = c.relowner
+        where c.oid = to_regclass('public.native_run_finalizations') and c.relkind in ('r', 'p')
+          and (r.rolsuper or c.relowner = (select relowner from pg_class where oid = 'public.issues'::regclass))
+    ) then
+        return null;
+    end if;
+    return (
+        select max(least(f.updated_at, within_calendar(coalesce(r.finished_at, r.created_at)) + interval '3 hours'))
+        from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
+              order by r.created_at desc, r.id limit 1000) r
+        join public.native_run_finalizations f on f.run_id = r.id
+        -- By name, as earlier releases lack some of its columns.
+        cross join lateral (select case when is_too_large(f.failure_detail) then '{}' else to_jsonb(f) end as row) named
+        where f.company_id = company
+          and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
+               or named.row ->> 'recovery_state' in ('awaiting_evidence', 'awaiting_runner_reattach', 'resuming_session', 'bootstrap_incomplete')
+               or f.phase = 'retryable_failure' and f.result_id is null)
+    );
+end $$;
+
+-- Does this run belong to a conversation, by what it was started with? By name, as earlier releases lack the columns.
+create function is_conversation(run uuid) returns boolean language plpgsql stable security definer set search_path = sweep, pg_temp as $$
+declare
+    adapter text;
+begin
+    if has_column('public.heartbeat_runs', 'runner_profile_json') then
+        select case when r.runtime_mode = 'legacy' then coalesce(
+                   case when not is_too_large(r.runner_profile_json) then r.runner_profile_json #>> '{adapterDispatch,adapterType}' end,
+                   a.adapter_type) end
+        into adapter from public.heartbeat_runs r left join public.agents a on a.id = r.agent_id where r.id = run;
+    else
+        select a.adapter_type into adapter from public.heartbeat_runs r join public.agents a on a.id = r.agent_id where r.id = run;
+    end if;
+    return coalesce(adapter in ('claude_local', 'codex_local', 'cursor', 'gemini_local', 'opencode_local', 'pi_local', 'grok_local',
+                                'kimi_local', 'hermes_local'), false);
+end $$;
+revoke execute on function open_finalization_since, is_conversation from public;
+comment on function open_finalization_since is 'called by views';
+comment on function is_conversation is 'called by views';
+
+-- Whom its server would hold responsible for a run of an issue, if anybody.
+create view issue_responsibles as
+select i.id as issue_id,
+       coalesce(nullif((select r.responsible_user_id from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+                        order by r.created_at desc, r.id limit 1), ''),
+                nullif(i.responsible_user_id, ''), nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as user_id
+from public.issues i
+join public.companies c on c.id = i.company_id
+left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id;
+
+create view wakes as
+select w.id, w.agent_id, i.id as issue_id, w.reason, w.payload, w.requested_by_actor_id as requested_by, w.status, w.created_at
+from public.agent_wakeup_requests w
+left join public.issues i on i.company_id = w.company_id and i.id::text = w.payload ->> 'issueId';
+
+-- The server executes queued runs only: a wake without its run would stay queued for ever.
+create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+declare
+    issue record;
+    next_run_id uuid := gen_random_uuid();
+    -- The latest run that the same agent made of this issue: its session is taken up again.
+    resumed_run_id uuid := (
+        select r.id from public.issues i join runs r on r.company_id = i.company_id and r.issue_key = i.id::text
+        where i.id = new.issue_id and r.agent_id = new.agent_id
+        order by r.created_at desc, r.id limit 1
+    );
+begin
+    select i.company_id, i.project_id, r.user_id into issue
+    from public.issues i join issue_responsibles r on r.issue_id = i.id
+    where i.id = new.issue_id;
+    -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
+    if issue.user_id is null then
+        raise exception 'issue % cannot be woken: no user is responsible for it', new.issue_id;
+    end if;
+
+    new.id := coalesce(new.id, gen_random_uuid());
+    -- Without the id of an actor the run would stay queued for ever.
+    insert into public.agent_wakeup_requests
+        (id, company_id, agent_id, source, trigger_detail, reason, payload,
+         requested_by_actor_type, requested_by_actor_id, idempotency_key)
+    values (new.id, issue.company_id, new.agent_id, 'automation', 'system', new.reason,
+            jsonb_strip_nulls(coalesce(new.payload, '{}')
+                || jsonb_build_object('issueId', new.issue_id, 'retryOfRunId', resumed_run_id)),
+            'system', coalesce(new.requested_by, 'sweep'), 'sweep:' || new.id);
+    insert into public.heartbeat_runs
+        (id, company_id, agent_id, invocation_source, trigger_detail, wakeup_request_id, retry_of_run_id,
+         responsible_user_id, context_snapshot)
+    values (next_run_id, issue.company_id, new.agent_id, 'automation', 'system', new.id, resumed_run_id,
+            issue.user_id,
+            jsonb_strip_nulls(jsonb_build_object(
+                'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
+                -- By the project the server knows whose budget holds.
+                'projectId', issue.project_id,
+                'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,
+                'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
+    update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;
+    return new;
+-- The detail of such an error is the host's whole row, which whoever writes may not read.
+exception when integrity_constraint_violation then
+    raise exception using message = sqlerrm, errcode = sqlstate;
+end $$;
+create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
+revoke execute on function insert_wake from public;
+
+-- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
+-- owner was alive. Success and output are reports; a run is also failed, timed out, interrupted or cancelled by others.
+create view false_rescues as
+select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
+from recoveries c
+join public.issues i on i.id = c.subject_id
+cross join lateral (
+    select min(signs.at) as at
+    -- Of the runs that had begun the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+    from (select * from public.heartbeat_runs r
+          where r.company_id = i.company_id and r.context_snapshot ->> 'issueId' = i.id::text and r.created_at < c.created_at
+          order by r.created_at desc limit 100) r
+    cross join lateral (values (r.last_output_at), (case r.status when 'succeeded' then r.finished_at end)) signs (at)
+    where not is_too_large(r.context_snapshot) and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
+) report
+where c.kind = 'issue' and c.action = 'continue' and report.at is not null;
+insert into __diesel_schema_migrations (version) values ('20261124001202');
+
+-- hosts/paperclip/postgres/2026-11-24-001203_issue_waits
+-- What an issue waits for: what it declares, what the server would refuse to start, and which answers of people end a wait.
+
+-- What a person did about an issue that is an answer, beside a comment, a wake and the release of a hold. That somebody read it, or tidied
+-- an inbox, is none.
+create view answers as
+select l.company_id, l.entity_id as issue_key, l.created_at
+from public.activity_log l
+where l.entity_type = 'issue' and l.actor_type = 'user'
+  and l.action in ('issue.updated', 'issue.checked_out', 'issue.released', 'issue.admin_force_release',
+                   'issue.recovery_action_resolved', 'issue.scheduled_retry_retry_now');
+
+-- A limit as the server reads one from an agent's configuration: what is set and is no number, or none that it can hold, is 0, and a
+-- negative number is no limit.
+create function as_limit(value jsonb) returns numeric language sql immutable
+return case when jsonb_typeof(value) = 'number' and value::numeric < 1e308 then case when value::numeric >= 0 then floor(value::numeric) end
+            when value not in ('null', '""') then 0 end;
+comment on function as_limit is 'called by views';
+
+-- The agents of a company who report, over any number of managers, to one who reports to nobody, and none of these managers is terminated:
+-- not those below a manager who is missing, and not those in a circle.
+create function sound_agents(company uuid) returns setof uuid language sql stable security definer set search_path = sweep, pg_temp as $$
+    with recursive sound as (
+        select a.id, a.status from public.agents a where a.company_id = company and a.reports_to is null
+        union all
+        select a.id, a.status from sound m join public.agents a on a.company_id = company and a.reports_to = m.id
+        where m.status <> 'terminated'
+    )
+    select id from sound
+$$;
+comment on function sound_agents is 'called by views';
+revoke execute on function as_limit, sound_agents from public;
+
+-- Why the server would not start a run of an agent, although the agent could be woken: it would cancel a run of sweep's and block the
+-- issue, or start what it should not. Each of these ends with time, or when a person changes it.
+create view agent_gates as
+select a.id as agent_id, coalesce(
+    case when is_too_large(a.runtime_config) then 'the configuration of its agent is too large to look at'
+         when config.on_demand = 'false' then case when config.timer = 'true' then 'its agent is woken by its timer alone'
+                                                   else 'its agent is woken neither on demand nor by a timer' end
+         when config.runs = 0 then 'its agent may have no runs'
+         when config.cents = 0 then 'its agent may spend nothing'
+         -- Without a limit nothing is counted.
+         when config.runs is not null and config.runs <= (select count(*) from (
+                  select from public.heartbeat_runs r
+                  where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
+                    and r.started_at >= today.began_at and r.started_at < today.began_at + interval '1 day'
+                  limit least(config.runs, 1000000)::bigint) run)
+         then 'its agent has used up its ' || config.runs || ' runs of the day, which ends at 00:00 UTC'
+         when config.cents is not null and config.cents <= (select coalesce(sum(e.cost_cents), 0) from public.cost_events e
+                               where e.company_id = a.company_id and e.agent_id = a.id
+                                 and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')
+         then 'its agent has used up its budget of the day, which ends at 00:00 UTC'
+         -- A sweep that takes one issue asks about its agent's company alone.
+         when a.reports_to is not null
+              and case when current_setting('sweep.facts_of', true) = 'one' then a.id not in (select sound_agents(a.company_id))
+                       else a.id not in (select sound_agents(c.id) from public.companies c) end
+         then 'a manager of its agent is terminated or missing, or is below it' end
+) as reason
+from public.agents a
+-- A large configuration is unpacked once.
+cross join lateral (
+    select h.heartbeat -> 'enabled' as timer,
+           coalesce(nullif(h.heartbeat -> 'wakeOnDemand', 'null'), nullif(h.heartbeat -> 'wakeOnAssignment', 'null'),
+                    nullif(h.heartbeat -> 'wakeOnOnDemand', 'null'), nullif(h.heartbeat -> 'wakeOnAutomation', 'null')) as on_demand,
+           as_limit(coalesce(nullif(h.heartbeat -> 'maxDailyRuns', 'null'), nullif(h.heartbeat -> 'dailyRunLimit', 'null'),
+                             nullif(h.heartbeat -> 'dailyRunCap', 'null'), h.heartbeat -> 'maxRunsPerDay')) as runs,
+           as_limit(coalesce(nullif(h.heartbeat -> 'maxDailyCostCents', 'null'), nullif(h.heartbeat -> 'dailyCostCentsLimit', 'null'),
+                             nullif(h.heartbeat -> 'dailySpendCentsLimit', 'null'), h.heartbeat -> 'dailyBudgetCents')) as cents
+    from (select case when not is_too_large(a.runtime_config) then a.runtime_config -> 'heartbeat' end as heartbeat offset 0) h
+    offset 0
+) config
+cross join lateral (select date_trunc('day', statement_timestamp(), 'UTC') as began_at) today;
+
+-- The gates of all agents, by the agent's id. A reader of many issues asks for them once.
+create function gates_by_agent() returns jsonb language sql stable security definer set search_path = sweep, pg_temp
+return (select jsonb_object_agg(g.agent_id, g.reason) from agent_gates g where g.reason is not null);
+comment on function gates_by_agent is 'called by views';
+revoke execute on function gates_by_agent from public;
+
+-- The gates of an issue: its project's, or its agent's. A sweep that takes one issue asks about its agent alone.
+create view issue_gates as
+select i.id as issue_id, coalesce(
+    (select 'its project is stopped by its budget: ' || left(p.name, 1000) from public.projects p
+     where p.id = i.project_id and p.company_id = i.company_id and p.paused_at is not null and p.pause_reason = 'budget'),
+    case when current_setting('sweep.facts_of', true) = 'one'
+         then (select g.reason from agent_gates g where g.agent_id = i.assignee_agent_id)
+         else (select gates_by_agent()) ->> i.assignee_agent_id::text end
+) as reason
+from public.issues i;
+
+-- What an issue waits for, whatever its status says; the first that applies. And whether a hold may stand where nobody looks.
+create view issue_waits as
+select i.id as issue_id, coalesce(
+    (select 'blocked by ' || left(coalesce(b.identifier, b.title), 1000)
+     from public.issue_relations l join public.issues b on b.id = l.issue_id and b.company_id = i.company_id
+     where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
+       and b.status not in ('done', 'cancelled')
+     order by b.created_at, b.id limit 1),
+    -- A question that wakes nobody when it is answered is no reason to wait.
+    (select 'open question' from public.issue_thread_interactions q
+     where q.company_id = i.company_id and q.issue_id = i.id and q.status = 'pending'
+       and q.continuation_policy in ('wake_assignee', 'wake_assignee_on_accept') limit 1),
+    (select 'open approval' from public.issue_approvals l join public.approvals a on a.id = l.approval_id
+     where l.company_id = i.company_id and a.company_id = i.company_id and l.issue_id = i.id
+       and a.status in ('pending', 'revision_requested') limit 1),
+    (select 'the host''s own recovery is active' from public.issue_recovery_actions r
+     where r.company_id = i.company_id and r.source_issue_id = i.id and r.status in ('active', 'escalated') limit 1),
+    case when i.monitor_next_check_at > statement_timestamp()
+         then 'monitor check at '
+              || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
+    -- Of an issue's holds a hundred are looked at, as many issues below it ask.
+    (select case when held.is_paused then 'paused by a hold on ' else 'more than 100 holds are on ' end
+            || left(coalesce(p.identifier, p.title), 1000)
+     from public.issues p
+     cross join lateral (
+         select bool_or(h.mode = 'pause') as is_paused, count(*) > 100 as are_many
+         from (select h.mode from public.issue_tree_holds h
+               where h.company_id = p.company_id and h.root_issue_id = p.id and h.status = 'active' limit 101) h
+     ) held
+     where p.id = any (lineage.ids) and p.company_id = i.company_id and (held.is_paused or held.are_many) limit 1)
+) as reason, cardinality(lineage.ids) > 100 as is_too_deep, lineage.ids as lineage
+from public.issues i
+-- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
+cross join lateral (
+    with recursive ancestors as (
+        select i.id
+        union
+        select p.parent_id from ancestors a join public.issues p on p.id = a.id
+        where p.parent_id is not null and p.company_id = i.company_id
+    )
+    select array(select id from ancestors limit 101) as ids
+) lineage;
+
+-- The server's own recoveries that came to an end, and forbid to start what they are about until a person says what became of the run.
+create view held_actions as
+select r.id, r.company_id, r.source_issue_id as issue_id, r.created_at,
+       case when not is_too_large(r.evidence) then coalesce(r.evidence ->> 'runId', r.evidence ->> 'sourceRunId') end as run_key
+from public.issue_recovery_actions r
+where r.status not in ('active', 'escalated')
+  -- One that is too large to be read may forbid it.
+  and case when is_too_large(r.evidence) then true else r.evidence #>> '{automaticRecovery,replay}' = 'blocked' end;
+insert into __diesel_schema_migrations (version) values ('20261124001203');
+
+-- hosts/paperclip/postgres/2026-11-24-001204_unstarted_issues
+-- Issues that are to do, have an agent, and that nothing will start: the server takes up a `todo` by a wake alone, and lists none whose wake it
+-- did not serve.
+
+-- What a person stopped is that person's. An agent with a timer looks for such work itself, and one that rests is to have none.
+create view unstarted_issues as
+select i.id as issue_id, within_calendar(asked.since) as since,
+       case latest.unserved
+            when 'skipped' then 'its wake was skipped: '
+            when 'cancelled' then 'its run was cancelled before it began: '
+            else 'its wake is deferred, and no run of it is live: ' end || latest.why as reason
+from public.companies c
+join public.issues i on i.company_id = c.id
+join public.agents a on a.id = i.assignee_agent_id and a.company_id = i.company_id
+-- The wake that was asked for last, and whether it came to nothing.
+cross join lateral (
+    select w.created_at,
+           case w.status
+                when 'skipped' then 'skipped'
+                when 'deferred_issue_execution' then 'deferred'
+                when 'cancelled' then (select w.status from runs r where r.id = w.run_id and r.company_id = w.company_id
+                                       and r.started_at is null and r.cancelled_by is null) end as unserved,
+           left(coalesce(nullif(w.payload #>> '{executionWait,message}', ''), nullif(w.error, ''), w.reason, 'the server says nothing'), 500) as why
+    from public.agent_wakeup_requests w
+    where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+    order by w.created_at desc, w.id limit 1
+) latest
+-- Since when nothing has come of such wakes: a server may note one again and again.
+cross join lateral (
+    select min(w.created_at) as since from public.agent_wakeup_requests w
+    where latest.unserved is not null and w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+      and w.created_at > coalesce((select max(r.created_at) from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+                                   and r.started_at is not null), '-infinity')
+) asked
+where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
+  and a.status in ('active', 'idle', 'running', 'error')
+  and not is_too_large(a.runtime_config) and (a.runtime_config #> '{heartbeat,enabled}' = 'true') is not true
+  -- The server itself starts within some of its ticks what was skipped for a while.
+  and (asked.since < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
+       or asked.since > statement_timestamp() + interval '1 day')
+  -- Asked of those few alone.
+  and case when latest.unserved is not null then
+      not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+      and not exists (select from pending_wakes w
+                      where w.company_id = i.company_id and w.issue_key = i.id::text and w.status <> 'deferred_issue_execution')
+      and (select e.reason from issue_exclusions e where e.issue_id = i.id) is null
+      and (select w.reason from issue_waits w where w.issue_id = i.id) is null
+      and (select g.reason from issue_gates g where g.issue_id = i.id) is null end;
+
+-- Why nothing will start an issue. This is a function, so that the facts of any other issue need no plan of the view.
+create function unstarted_reason(issue uuid) returns text language sql stable security definer set search_path = sweep, pg_temp
+return (select u.reason from unstarted_issues u where u.issue_id = issue);
+comment on function unstarted_reason is 'called by views';
+revoke execute on function unstarted_reason from public;
+insert into __diesel_schema_migrations (version) values ('20261124001204');
+
+-- hosts/paperclip/postgres/2026-11-24-001205_issue_facts
+-- The issue as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view issue_subjects as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.company_id::text as tenant
+from public.companies c
+join public.issues i on i.company_id = c.id
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
+
+-- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
+-- so that one that is stuck is seen, and so is one that lies in the future. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
+-- is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
+create view unattended_issues as
+select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
+from public.companies c
+join public.issues i on i.company_id = c.id
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+  and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
+  and not exists (select from runs r where r.live and r.id = i.execution_run_id)
+  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
+  and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
+                  and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
+
+create view issue_candidates as
+select subject_id, group_id, since, tenant from unattended_issues
+union
+select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at), i.company_id::text
+from recoveries r join issues i on i.id = r.subject_id
+where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
+
+-- Whose runs and wakes are too large to be read.
+create view too_large as
+select r.company_id, r.agent_id
+from public.companies c
+join public.heartbeat_runs r on r.company_id = c.id
+where r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot)
+union all
+select w.company_id, w.agent_id
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload);
+
+-- What a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the environments of
+-- runs, and, where `are_called`, the server's own call for each recovery that forbids to start the issue. This is a function, so that the facts of
+-- any other issue need no plan of it.
+create function resume_commands_of(company uuid, issue uuid, unreleased_runs uuid[], are_called boolean) returns text
+language sql stable security definer set search_path = sweep, pg_temp
+return (
+    select jsonb_agg(command.text order by command.place, command.created_at, command.id)::text
+    from ((
+        select 1 as place, null::timestamptz as created_at, null::uuid as id, jsonb_build_object('sql',
+            'update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id in ('''
+            || array_to_string(unreleased_runs, ''', ''') || ''')') as text
+        where unreleased_runs is not null
+    ) union all (
+        select 2, a.created_at, a.id, jsonb_build_object(
+            'path', '/api/issues/' || issue || '/recovery-actions/resolve',
+            'body', jsonb_build_object(
+                'actionId', a.id, 'outcome', 'restored', 'sourceIssueStatus', 'todo',
+                'executionReconciliation', jsonb_build_object(
+                    'runId', a.run_key, 'providerStopped', true, 'actionOutcome', 'not_performed',
+                    'outcomeEvidence', 'A person looked at the last run, and has its agent go on with the issue.')))
+        from held_actions a
+        where are_called and a.company_id = company and a.issue_id = issue and as_id(a.run_key) is not null
+        order by a.created_at, a.id limit 40  -- a further wake is for the rest
+    )) command
+);
+comment on function resume_commands_of is 'called by views';
+revoke execute on function resume_commands_of from public;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.company_id::text as tenant,
+    left(i.identifier, 1000) as identifier,
+    left(i.title, 1000) as title,
+    left(i.status, 1000) as status,
+    i.assignee_agent_id as agent_id,
+    left(a.name, 1000) as agent_name,
+    left(a.status, 1000) as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+        or exists (select from runs r where r.live and r.company_id = i.company_id and r.id in (i.checkout_run_id, i.execution_run_id))
+        as has_live_run,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
+    coalesce(
+        (select w.reason from issue_waits w where w.issue_id = i.id),
+        -- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
+        -- end of the hold that stopped it. Those have the database's time, and the end of a run the server's.
+        (select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC')
+         from (
+             select r.cancelled_by as by, within_calendar(ended.at) as ended_at,
+                    within_calendar(ended.at) + make_interval(secs => clock.behind_seconds) as at
+             from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
+                   order by r.created_at desc, r.id limit 1000) r
+             -- Nothing could be newer than an end in the future.
+             cross join lateral (select case when r.finished_at <= statement_timestamp() then r.finished_at else r.created_at end as at) ended
+             where r.cancelled_by is not null
+             order by ended.at desc limit 1
+         ) stop
+         where coalesce(history.last_started_at <= stop.ended_at, true)
+           and not exists (select from issue_waits lineage
+                           cross join unnest(lineage.lineage) root (id)
+                           cross join lateral (
+                               select h.released_at from public.issue_tree_holds h
+                               where h.company_id = i.company_id and h.root_issue_id = root.id and h.status = 'released' limit 100) h
+                           where lineage.issue_id = i.id and h.released_at > stop.at)
+           and not exists (select from public.issue_comments m
+                           where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
+                             and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
+           and not exists (select from answers a
+                           where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > stop.at)
+           and not exists (select from public.agent_wakeup_requests w
+                           where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+                             and w.requested_by_actor_type = 'user' and w.created_at > stop.at)),
+        (select g.reason from issue_gates g where g.issue_id = i.id)
+    ) as declared_wait,
+    coalesce(
+        (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
+        case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+             -- What is too large to be read may be a run or a wake of this issue. A reader of many issues asks once about all agents, of which one may
+             -- have as many runs as issues; a sweep that takes one issue (take_issue) asks about its agent alone.
+             when case when current_setting('sweep.facts_of', true) = 'one'
+                       then exists (select from too_large t where t.company_id = i.company_id and t.agent_id = i.assignee_agent_id)
+                       else (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t) end
+             then 'a run or a wake of its agent is too large to look at'
+             when (select w.is_too_deep from issue_waits w where w.issue_id = i.id)
+             then 'it has more than 100 ancestors, and any of them may be on hold'
+             when a.company_id <> i.company_id then 'its agent belongs to another company'
+             when (select r.user_id from issue_responsibles r where r.issue_id = i.id) is null then 'no user is responsible for it' end
+    ) as obstacle,
+    history.last_run_id,
+    within_calendar(history.last_ended_at) as last_run_ended_at,
+    ended.words as last_run_end,
+    ended.error as last_run_error,
+    history.last_run_agent_id,
+    case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
+         when history.leased_until > statement_timestamp()
+              -- Its server may try again meanwhile, in vain.
+              or history.leasing_run_id is not null and history.last_ended_at > statement_timestamp() - interval '2 minutes'
+         then 'its environment is not released yet'
+         when finalization.since between statement_timestamp() - interval '1 hour' and statement_timestamp() then 'its run is being finalized' end as host_plan,
+    case when history.leasing_run_id is not null
+         then 'the environment of one of its runs was never released, and its host would cancel every wake'
+         when held.actions is not null then 'its host forbids to start it until a person says what became of its last run'
+         when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
+    case when i.status = 'todo' then unstarted_reason(i.id) end as unstarted,
+    -- By the server's clock the run ended that much earlier than by this one.
+    behavior.run_end_grace_seconds + clock.behind_seconds as run_end_grace_seconds,
+    case when unreleased.runs is not null
+         then 'have those who run the server release the environment of run ' || left(unreleased.runs[1]::text, 8) || ' (sweep attention has the statement), and then '
+              || case when held.actions is null then 'write a comment' else 'see what is advised then' end
+              || '; or go on in a new issue. Until it is released, no comment, other assignee or status starts anything'
+         when held.actions is not null and held.agent_id is null
+         then 'go on in a new issue: the server names no run of which somebody could say what became of it. No comment, other assignee or status '
+              || 'starts anything'
+         when held.actions is not null and held.agent_id is distinct from i.assignee_agent_id
+         then 'assign it to the agent of that run again, and see what is advised then. '
+              || 'No comment, other assignee or status starts anything'
+         when held.actions is not null
+         then 'have sweep wake ' || case when i.identifier ~ '^[A-Za-z0-9_-]{1,100}$' then i.identifier else i.id::text end || ' tell the server that the process of that run has ended '
+              || 'and that its last action was not performed. No comment, other assignee or status starts anything'
+         else behavior.resume_advice end as resume_advice,
+    case when unreleased.runs is not null or held.actions is not null
+         then resume_commands_of(i.company_id, i.id, unreleased.runs, held.agent_id = i.assignee_agent_id) end as resume_commands,
+    within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
+    episode.began_at as episode_began_at,
+    continuations.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
+    continuations.last_day as attempts_last_day,
+    continuations.last_at as last_attempt_at,
+    within_calendar(history.last_continuation_ended_at) as last_attempt_ended_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, false) as escalated,
+    escalations.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from public.issues i
+join public.companies c on c.id = i.company_id
+-- Gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear. Of a million runs the latest thousand
+-- tell enough.
+left join lateral (
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
+           (array_agg(r.agent_id order by r.created_at desc, r.id))[1] as last_run_agent_id,
+           max(r.last_sign_at) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           max(r.started_at) as last_started_at,
+           max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
+           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
+           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           max(least(within_calendar(greatest(r.finished_at, lease.updated_at)) + lease.patience,
+                     within_calendar(r.finished_at) + interval '1 hour'))
+               filter (where lease.updated_at is not null) as leased_until,
+           (array_agg(r.id order by r.created_at desc, r.id)
+               filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
+           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
+           max(r.created_at) filter (where r.retry_reason is null) as began_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.retry_reason = 'issue_continuation_needed'
+                 and (r.status <> 'cancelled' or r.started_at is not null)
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+          order by r.created_at desc, r.id limit 1000) r
+    left join lateral (
+        select l.updated_at,
+               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience
+        from public.environment_leases l
+        where l.heartbeat_run_id = r.id and l.company_id = r.company_id
+          and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
+        order by l.updated_at desc limit 1
+    ) lease on not r.live
+) history on true
+cross join host_behavior behavior
+cross join lateral (
+    select coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0) as behind_seconds
+) clock
+-- What forbids to start it, and whose run that was; and the environments that have to be released before.
+left join lateral (
+    select array_agg(a.id) as actions, array_agg(r.id) as runs,
+           (array_agg(r.agent_id order by a.created_at desc) filter (where r.id is not null))[1] as agent_id
+    from held_actions a left join public.heartbeat_runs r on r.id = as_id(a.run_key) and r.company_id = a.company_id
+    where a.company_id = i.company_id and a.issue_id = i.id
+) held on true
+left join lateral (
+    select array_agg(distinct run.id) as runs
+    from (select history.leasing_run_id as id union select unnest(held.runs)) run
+    join public.environment_leases l on l.heartbeat_run_id = run.id and l.company_id = i.company_id
+    where run.id = history.leasing_run_id or l.released_at is null
+) unreleased on true
+left join lateral (select max(f.since) as since from (select open_finalization_since(i.company_id, i.id) as since) f) finalization on true
+left join lateral (
+    select r.error,
+           'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '') as words
+    from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
+    order by r.created_at desc, r.id limit 1
+) ended on true
+left join lateral (
+    select min(w.created_at) as created_at, (array_agg(w.detail order by w.created_at))[1] as detail
+    from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
+      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- it starts nothing: see unstarted_issues
+) pending on true
+-- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
+left join lateral (
+    select (array_agg(r.id))[1] as id from public.heartbeat_runs r
+    where r.company_id = i.company_id and r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
+      and r.finished_at between statement_timestamp() - interval '2 minutes' and statement_timestamp()
+) holder on true
+left join public.agents a on a.id = i.assignee_agent_id
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
+                      and not (o.blocked_subject and i.status = 'blocked')
+left join lateral (
+    -- What a clock that was ahead has dated in the future began no episode.
+    select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
+           count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalations on true
+cross join lateral (
+    select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
+) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+left join lateral (
+    select greatest(count(*) filter (where k.created_at >= episode.began_at),
+                    max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where k.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
+           within_calendar(max(k.created_at)) as last_at
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+          union all
+          select unnest(history.continued_at), null) k
+) continuations on true
+left join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
+) unserved on true;
+insert into __diesel_schema_migrations (version) values ('20261124001205');
+
+-- hosts/paperclip/postgres/2026-11-24-001206_left_issues
+-- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
+-- the board that says what is to be done, and nobody who has answered since. What it blocked and forbids to start, whoever has answered:
+-- only one answer helps. And what is to do, and nothing will start.
+create view left_issues as
+select i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
+       left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
+       i.status, within_calendar(l.created_at) as since,
+       'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
+-- What was noted last of each issue, before anything is asked about it.
+from (
+    select distinct on (l.company_id, l.entity_id) l.company_id, l.entity_id, l.action, l.created_at
+    from public.companies c
+    join public.activity_log l on l.company_id = c.id
+                              and l.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
+    where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l.details)
+      and (l.action = 'issue.execution_recovery_settled' and l.details ->> 'outcome' = 'blocked'
+           or l.action in ('issue.updated', 'issue.successful_run_handoff_escalated', 'issue.disposition_repair_escalated')
+              and l.details ->> 'status' = 'blocked'
+           or l.action = 'issue.workspace_preflight_blocked')
+    order by l.company_id, l.entity_id, l.created_at desc
+) l
+join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_id
+left join public.agents a on a.id = i.assignee_agent_id
+where i.status = 'blocked' and i.hidden_at is null
+  and not exists (select from held_actions h where h.company_id = i.company_id and h.issue_id = i.id)
+  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
+  and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
+                  where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
+                    and blocker.status not in ('done', 'cancelled'))
+  and not exists (select from public.issue_comments m
+                  where m.company_id = i.company_id and m.issue_id = i.id and m.deleted_at is null
+                    and m.created_at >= l.created_at - interval '10 seconds')
+  and not exists (select from answers a
+                  where a.company_id = i.company_id and a.issue_key = i.id::text and a.created_at > l.created_at)
+union all
+select i.id, i.company_id::text, left(i.identifier, 1000), left(i.title, 1000), i.assignee_agent_id, left(a.name, 1000),
+       i.status, within_calendar(h.since), 'blocked by its host, which forbids to start it until a person says what became of its last run'
+from public.companies c
+join public.issues i on i.company_id = c.id
+cross join lateral (select max(h.created_at) as since from held_actions h where h.company_id = i.company_id and h.issue_id = i.id) h
+left join public.agents a on a.id = i.assignee_agent_id
+where i.status = 'blocked' and h.since is not null and i.assignee_agent_id is not null and i.assignee_user_id is null and i.hidden_at is null
+  and (select w.reason from issue_waits w where w.issue_id = i.id) is null
+  and not exists (select from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.settled_at is null and r.blocked_subject)
+union all
+select i.id, i.company_id::text, left(i.identifier, 1000), left(i.title, 1000), i.assignee_agent_id, left(a.name, 1000),
+       i.status, u.since, u.reason
+from unstarted_issues u
+join public.issues i on i.id = u.issue_id
+left join public.agents a on a.id = i.assignee_agent_id;
+insert into __diesel_schema_migrations (version) values ('20261124001206');
+
+-- hosts/paperclip/postgres/2026-11-24-001207_session_facts
+-- The session as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+
+-- Through companies, as in `runs`: the index on the status begins with them.
+create view running_sessions as
+select s.id, s.company_id, s.agent_id, s.last_sign_at
+from public.companies c
+join sessions s on s.company_id = c.id
+where s.run_status = 'running';
+
+create view session_subjects as
+select id as subject_id, agent_id as group_id, company_id::text as tenant from running_sessions;
+
+-- Without a sign of life for a second, the shortest threshold that there is; or with one that nobody can have shown, which would
+-- otherwise keep it out of sight for ever.
+create view unattended_sessions as
+select id as subject_id, agent_id as group_id, last_sign_at as since, company_id::text as tenant
+from running_sessions
+where last_sign_at < statement_timestamp() - interval '1 second' or last_sign_at > statement_timestamp() + interval '1 day';
+
+create view session_candidates as
+select subject_id, group_id, since, tenant from unattended_sessions
+union
+select s.id, s.agent_id, s.last_sign_at, s.company_id::text
+from recoveries r join sessions s on s.id = r.subject_id
+where r.kind = 'session' and r.settled_at is null;
+
+create view session_facts as
+select
+    s.id as subject_id,
+    c.id::text as tenant,
+    -- An issue has many runs.
+    coalesce(left(i.identifier, 1000), 'run') || '/' || left(r.id::text, 8) as identifier,
+    left(coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')'), 1000) as title,
+    left(s.status, 1000) as status,
+    -- A blocker, a question, a review or a hold of its issue is none: whatever the issue waits for, this run is running.
+    case when i.status in ('done', 'cancelled') then null
+         when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+         when exclusion.reason is not null then 'its issue is ' || exclusion.reason
+         when snooze.until > statement_timestamp()
+         then 'snoozed until ' || to_char(within_calendar(snooze.until) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end
+        as declared_wait,
+    false as stall_paused,
+    r.agent_id,
+    left(a.name, 1000) as agent_name,
+    left(a.status, 1000) as agent_status,
+    i.id as issue_id,
+    left(i.status, 1000) as issue_status,
+    exists (select from runs o where o.live and o.company_id = r.company_id and o.issue_key = i.id::text and o.id <> r.id)
+        as issue_has_live_run,
+    null::timestamptz as issue_wake_since,
+    -- A run has one process; one that is started again is another run.
+    within_calendar(r.created_at) as started_at,
+    s.last_sign_at as progressed_at,
+    case when r.status not in ('running', 'queued', 'scheduled_retry')
+         then within_calendar(coalesce(r.finished_at, r.updated_at)) end as ended_at,
+    case when r.status <> 'running' then r.exit_code end as exit_code,
+    null::integer as silent_after_seconds,
+    -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
+    '' as recent_output,
+    false as takes_commands,
+    false as reports_progress,
+    false as takes_nudges,
+    null::text as agent_state,
+    null::text as agent_state_kind,
+    null::timestamptz as agent_state_since,
+    null::text as agent_question,
+    null::text as agent_state_evidence,
+    null::timestamptz as pending_command_since,
+    s.last_sign_at as idle_since,
+    episode.began_at as episode_began_at,
+    ledger.attempts,
+    ledger.attempts_last_day,
+    ledger.last_attempt_at,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
+    ledger.escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from sessions s
+join public.heartbeat_runs r on r.id = s.id
+join public.companies c on c.id = r.company_id
+left join public.agents a on a.id = r.agent_id
+left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
+left join issue_exclusions exclusion on exclusion.issue_id = i.id
+left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
+-- What a person, or the host's own watch over silent runs, decided about this one.
+left join lateral (
+    select max(d.snoozed_until) as until
+    from public.heartbeat_run_watchdog_decisions d
+    where d.company_id = r.company_id and d.run_id = r.id and d.decision in ('snooze', 'continue')
+) snooze on true
+-- As far as the ledger tells; a sign of life begins one as well.
+cross join lateral (
+    select within_calendar(greatest(r.created_at, (
+        select max(e.created_at) from recoveries e
+        where e.kind = 'session' and e.subject_id = r.id and e.action in ('escalate', 'recover', 'hand_over')
+          and e.created_at <= statement_timestamp()
+    ))) as began_at
+) episode
+left join lateral (
+    select count(*) filter (where e.action = 'continue' and e.created_at >= episode.began_at) as attempts,
+           count(*) filter (where e.action = 'continue' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as attempts_last_day,
+           max(e.created_at) filter (where e.action = 'continue') as last_attempt_at,
+           count(*) filter (where e.action = 'escalate' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp())
+               as escalations_last_day
+    from recoveries e where e.kind = 'session' and e.subject_id = r.id
+) ledger on true;
+insert into __diesel_schema_migrations (version) values ('20261124001207');
+
+-- board/agents/2026-11-24-001400_agent_names
+-- Counted by agent, very many rows are joined with names last.
+create view agent_names as
+select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
+insert into __diesel_schema_migrations (version) values ('20261124001400');
+
+-- board/session/2026-11-24-001401_session_state
+-- What is decided by.
+create view session_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_session): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
+from session_facts f
+left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;
+
+
+create view session_outlines with (security_barrier) as
+select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, f.reason
+from session_subjects s
+cross join lateral (
+        select f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, case
+            when f.declared_wait is not null then 'declared_wait'
+            when f.observed_at - make_interval(secs => p.nudge_delay_seconds) <= f.pending_command_since then 'pending_command'
+            when f.observed_at < f.ended_at then 'recent'
+            when f.ended_at is not null and f.issue_has_live_run then 'live_run'
+            when case when f.ended_at is not null then f.issue_wake_since end between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                 and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+            when case when f.ended_at is not null then f.issue_wake_since end is not null then 'stuck_wake'
+            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
+            -- and escalated until one sees that it ended.
+            when f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
+                   case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
+                   and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true))
+                 and not ((f.recent_output <> '' or f.agent_state is not null or f.reports_progress) and f.escalated) then 'recent' end as reason
+        from session_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = s.subject_id and (f.issue_status is null or not (p.vocabulary -> 'finished' ? f.issue_status) is true) offset 0
+    ) f;
+
+
+-- Why each session in progress is in its state.
+create view session_reasons as
+select o.subject_id, o.tenant, o.agent_id, o.issue_wake_since, o.pending_command_since, o.ended_at, f.idle_since, f.open_recovery_action,
+       coalesce(o.reason, f.reason) as reason
+from session_outlines o
+left join exemptions e on e.kind = 'session' and e.subject_id = o.subject_id
+                          and (e.until is null or o.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = o.agent_id and (ea.until is null or o.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = o.tenant and (et.until is null or o.observed_at < et.until)
+left join lateral (
+        select f.idle_since, f.open_recovery_action, case
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when o.agent_id is not null and o.agent_status is null then 'no_such_agent'
+            when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
+            when f.escalated and (case when f.reports_progress then f.progressed_at else f.idle_since end <= f.open_recovery_at or f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
+                   case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
+                   and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true)))
+                 or greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+            then case when f.ended_at is null then 'escalated'
+                      when f.exit_code is null then 'escalated_crash_unseen'
+                      else 'escalated_crash' end
+            when f.ended_at is null then 'silent'
+            when f.exit_code is null then 'crashed_unseen'
+            else 'crashed' end as reason
+        from session_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = case when o.reason is null then o.subject_id end and true offset 0
+    ) f on true;
+
+create view session_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
+           when w.reason = 'pending_command' then w.pending_command_since
+           when w.reason in ('crashed', 'crashed_unseen', 'escalated_crash', 'escalated_crash_unseen') then w.ended_at
+           when w.reason = 'escalated' then coalesce((
+               select r.created_at from recoveries r
+               where r.kind = 'session' and r.subject_id = w.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1), w.idle_since)
+           else w.idle_since end as since
+from session_reasons w
+left join board_texts t on t.reason = w.reason;
+
+create view session_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
+       case t.reason
+           when 'declared_wait' then f.declared_wait
+           when 'crashed' then replace(t.text, '{exit_code}', cast(f.exit_code as text)
+               || case when f.exit_code between 129 and 192 then ' (signal ' || cast(f.exit_code - 128 as text) || ')' else '' end)
+           when 'escalated_crash' then replace(t.text, '{exit_code}', cast(f.exit_code as text)
+               || case when f.exit_code between 129 and 192 then ' (signal ' || cast(f.exit_code - 128 as text) || ')' else '' end)
+           when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
+           when 'unavailable' then replace(replace(
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then (
+               select r.reason from recoveries r
+               where r.kind = 'session' and r.subject_id = f.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1)
+           else t.text end as detail
+from session_facts f
+cross join board_texts t
+left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
+                          and (e.until is null or f.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until);
+
+-- The state of each session in progress.
+create view session_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since
+from session_states w
+left join lateral (
+    select * from session_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true;
+insert into __diesel_schema_migrations (version) values ('20261124001401');
+
+-- board/issue/2026-11-24-001402_issue_state
+-- What is decided by.
+create view issue_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
+from issue_facts f
+left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;
+
+-- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
+-- SQLite does not put the issues first, which would have it sort all of them.
+create view escalated_issues as
+select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
+       substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
+       (select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = r.subject_id and c.action = 'continue')
+           as last_attempt_at
+from recoveries r
+cross join issues i
+left join agents a on a.id = i.assignee_agent_id
+where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
+
+
+create view issue_outlines with (security_barrier) as
+select s.subject_id, s.tenant, s.group_id as agent_id, f.agent_status, f.observed_at, f.reason
+from issue_subjects s
+cross join lateral (
+        select f.agent_status, f.observed_at, case
+            when f.has_live_run then 'live_run' end as reason
+        from issue_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = s.subject_id and true offset 0
+    ) f;
+
+
+-- Why each issue in progress is in its state.
+create view issue_reasons as
+select o.subject_id, o.tenant, o.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
+       coalesce(o.reason, f.reason) as reason
+from issue_outlines o
+left join exemptions e on e.kind = 'issue' and e.subject_id = o.subject_id
+                          and (e.until is null or o.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = o.agent_id and (ea.until is null or o.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = o.tenant and (et.until is null or o.observed_at < et.until)
+left join lateral (
+        select f.idle_since, f.open_recovery_action, f.pending_wake_since, case
+            when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                 and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+            when f.pending_wake_since is not null then 'stuck_wake'
+            when f.declared_wait is not null then 'declared_wait'
+            when f.host_plan is not null then 'host_plan'
+            when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
+            when f.observed_at < f.episode_began_at
+                 or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when o.agent_id is not null and o.agent_status is null and f.unreachable is null then 'no_such_agent'
+            when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
+            when f.obstacle is not null then 'obstacle'
+            when f.escalated then 'escalated'
+            -- A day's escalations are used up: it would be escalated once more, and is left.
+            when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+                 and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
+            else 'orphaned' end as reason
+        from issue_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = case when o.reason is null then o.subject_id end and true offset 0
+    ) f on true;
+
+create view issue_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
+           when w.reason = 'escalated' then coalesce((
+               select r.created_at from recoveries r
+               where r.kind = 'issue' and r.subject_id = w.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1), w.idle_since)
+           else w.idle_since end as since
+from issue_reasons w
+left join board_texts t on t.reason = w.reason;
+
+create view issue_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
+       case t.reason
+           when 'declared_wait' then f.declared_wait
+           when 'host_plan' then f.host_plan
+           when 'obstacle' then f.obstacle
+           when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
+           when 'unavailable' then replace(replace(
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then (
+               select r.reason from recoveries r
+               where r.kind = 'issue' and r.subject_id = f.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1)
+           else t.text end as detail
+from issue_facts f
+cross join board_texts t
+left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
+                          and (e.until is null or f.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until);
+
+-- The state of each issue in progress, and of those that sweep blocked.
+create view issue_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, true as in_progress
+from issue_states w
+left join lateral (
+    select * from issue_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true
+union all
+select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
+from escalated_issues e
+left join board_texts t on t.reason = 'escalated';
+insert into __diesel_schema_migrations (version) values ('20261124001402');
+
+-- take/session/2026-11-24-001404_take_session
+-- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+create function take_session(wanted id) returns setof session_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts session_decided_facts;
+begin
+    select (select a.id from agents a where a.id = s.agent_id for share skip locked),
+           (select i.id from issues i where i.id = s.issue_id for update skip locked) into agent, issue
+    from sessions s where s.id = wanted for update of s skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from session_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_session from public;
+comment on function take_session is 'called by sweeps';
+insert into __diesel_schema_migrations (version) values ('20261124001404');
+
+-- take/issue/2026-11-24-001405_take_issue
+-- The agent is locked as well, so that a pause and a wake exclude each other.
+create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts issue_decided_facts;
+begin
+    select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
+    from issues i where i.id = wanted for update of i skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from issue_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_issue from public;
+comment on function take_issue is 'called by sweeps';
+insert into __diesel_schema_migrations (version) values ('20261124001405');
+
+-- take/all/2026-11-24-001407_locks
+-- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
+-- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    if new.id = old.id and new *<> old
+       or (select relkind <> 'v' and pg_has_role(current_user, relowner, 'usage') from pg_class where oid = tg_relid) then
+        return new;
+    end if;
+    raise exception 'this right on % is there to lock the row %', tg_table_name, old.id using errcode = 'insufficient_privilege';
+end $$;
+revoke execute on function refuse_mere_update from public;
+
+-- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
+-- agents nobody updates.
+do $$
+declare
+    name text;
+    kind "char";
+begin
+    for name, kind in
+        select relname, relkind from pg_class c
+        where relnamespace = 'sweep'::regnamespace
+          and (relkind in ('r', 'p') and relname in ('agents', 'issues', 'plan_steps', 'sessions')
+               or relkind = 'v' and (relname = 'agents' or relname in ('issues', 'plan_steps', 'sessions') and exists (
+                   select from pg_trigger where tgrelid = c.oid and tgtype & 16 > 0)))
+    loop
+        execute case when kind = 'v'
+            then format('create trigger "!a_lock_is_no_update" instead of update on %I for each row execute function refuse_mere_update()', name)
+            else format('create trigger "!a_lock_is_no_update" before update of id on %I for each row when (new.id is distinct from old.id) '
+                        'execute function refuse_mere_update()', name) end;
+    end loop;
+end $$;
+insert into __diesel_schema_migrations (version) values ('20261124001407');
+
+insert into host (name, files, relations)
+values ('paperclip', null, (select jsonb_agg(relname order by relname) from pg_class
+    where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v')))
+on conflict (only_row) do update
+    set name = excluded.name, files = excluded.files, relations = excluded.relations;
+UPDATE policy SET vocabulary = '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', clock_ahead_max_seconds = 60;
+INSERT INTO policy (attempts_max, attempts_per_day_max, clock_ahead_max_seconds, nudge_delay_seconds, orphan_grace_seconds, run_silent_after_seconds, session_silent_after_seconds, step_stalled_after_seconds, vocabulary, wake_stuck_after_seconds) VALUES (1, 4, 60, 120, 120, 3600, 300, 1800, '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', 3600) ON CONFLICT DO NOTHING;
+do $$
+declare
+    refusal text;
+begin
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
+-- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
+-- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
+-- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
+here as (
+    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
+), relations as (
+    select c.* from pg_class c join here on relnamespace = here.oid
+), roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
+    union all
+    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
+    union all
+    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
+), things (place, class, id, owner, used_by) as (
+    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
+    where nspowner not in (select role from trusted) or not pg_has_role(
+        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
+    union all
+    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
+    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
+    union all
+    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
+), ledger (relation, writes) as (
+    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
+           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
+           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
+), written_views (relation) as (
+    -- A host's work stands in views that are written to; all other views are there to be read.
+    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+), writers (role) as (
+    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
+), grants (what, privilege, grantee) as (
+    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
+    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
+       or privilege in ('INSERT', 'UPDATE', 'DELETE')
+          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
+                   when relname in (select l.relation from ledger l) then not exists (
+                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
+              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
+    union all
+    select 'function ' || identity, privilege_type, grantee
+    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
+         pg_identify_object('pg_proc'::regclass, f.oid, 0)
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+), refusals (place, what, sentence) as (
+    select place, identity, format(
+        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
+        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
+        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
+        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
+        case when used_by is null then ' (drop schema sweep cascade)' end)
+    from me, things cross join lateral pg_identify_object(class, id, 0)
+    union all
+    select 4, '', format(
+        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
+        'revoke create on schema sweep from %1$s', name)
+    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
+    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
+    union all
+    select 5, what, format(
+        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
+        name, privilege, what)
+    from grants join names on role = grantee
+    union all
+    select 6, r.rolname, format(
+        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
+        'or use a role that is none',
+        me.rolname, r.rolname)
+    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
+)
+select sentence from refusals order by place, what, sentence limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- sweep writes to a host's tables by functions that run with their owner's rights, and with them runs all that these tables use. So
+-- the tables, all that they use, and the rights to put triggers there must belong to roles that are trusted, unless the operator names
+-- the host. A superuser lends far more than that to everybody who may change what is run. A copy runs what stands anywhere in the
+-- database. These functions call the tables by their names: whoever owns a schema of tables can put others in their place, and
+-- counts like the tables' owner. One sentence about the first thing that is otherwise; no row when all is well.
+roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from pg_class
+    where relnamespace = to_regnamespace('public') and relkind in ('r', 'p') and relname::text = any ('{"activity_log","agent_wakeup_requests","agents","approvals","companies","cost_events","environment_leases","heartbeat_run_watchdog_decisions","heartbeat_runs","issue_approvals","issue_comments","issue_recovery_actions","issue_relations","issue_thread_interactions","issue_tree_holds","issues","projects"}')
+    union all
+    select 'pg_class'::regclass, oid from pg_class where relnamespace = to_regnamespace('sweep') and relkind = 'v'
+), schemas (name, owner, is_of_database, owner_of_tables) as (
+    -- PostgreSQL's own role pg_database_owner is the database's owner.
+    select nspname, case when nspowner = 'pg_database_owner'::regrole then datdba else nspowner end,
+           nspowner = 'pg_database_owner'::regrole,
+           -- Where none of the tables that the host names is in the schema public, this role is as good.
+           coalesce((select min(pg_get_userbyid(relowner)::text) from pg_class join roots on id = oid where relkind in ('r', 'p')), session_user)
+    from pg_namespace n join pg_database on datname = current_database()
+    where exists (select from reached join pg_class c on c.oid = id where class = 'pg_class'::regclass and relnamespace = n.oid)
+), things (place, what, owner, remedy) as (
+    select case when id in (select id from roots) then 1 else 2 end,
+           (select format('the %s %s%s', type, identity, used_by) from pg_identify_object(class, id, 0)),
+           owner,
+           case when false then 'Expected a database in which everything belongs to this role'
+                when id in (select id from roots) then
+                    format('Migrate as %1$I (after grant create on database %2$I to %1$I)', pg_get_userbyid(owner), current_database())
+                else 'Give that to the tables'' owner' end
+    from foreign_owned left join uses using (class, id) where uses.id is not null or false
+    union all
+    select 3, format('the right %s on %s', privilege, relation::regclass), grantee,
+           -- To revoke a right on a table takes those on its columns as well.
+           format('Revoke trigger, references on %s from %s', relation::regclass, name)
+    from foreign_rights join names on role = grantee
+    where privilege in ('TRIGGER', 'REFERENCES')
+      and (false or relation in (select id from reached where class = 'pg_class'::regclass))
+    union all
+    select 4, format('the schema %I', name), owner,
+           format('Run alter schema %I owner to %I', name, owner_of_tables)
+               || case when is_of_database then format(', or alter database %I owner to %I', current_database(), owner_of_tables) else '' end
+    from schemas where owner not in (select role from trusted)
+)
+select case when rolsuper then format('this role, %1$I, is a superuser, and %2$s belongs to %3$s', rolname, what, name)
+            else format('%2$s belongs to %3$s, and this role, %1$I, is no member of that role', rolname, what, name) end
+    || format(': whoever may %s would get ',
+              case place when 4 then 'put other tables in the place of the host''s' else 'change what the host''s tables run' end)
+    || case when rolsuper then 'a superuser''s rights. ' else 'this role''s rights. ' end
+    || remedy
+    || case when false then '' when rolsuper then ', or add --as-superuser'
+            else ', or name the host if you trust that role: --host paperclip' end
+from me, things join names on role = owner
+where case when rolsuper then not false else not false end
+order by place, what limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
+end $$;
+commit;

@@ -1,0 +1,1695 @@
+begin; set local search_path = pg_catalog, pg_temp;
+create schema if not exists sweep;
+do $$
+declare
+    refusal text;
+begin
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
+-- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
+-- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
+-- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
+here as (
+    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
+), relations as (
+    select c.* from pg_class c join here on relnamespace = here.oid
+), roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
+    union all
+    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
+    union all
+    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
+), things (place, class, id, owner, used_by) as (
+    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
+    where nspowner not in (select role from trusted) or not pg_has_role(
+        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
+    union all
+    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
+    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
+    union all
+    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
+), ledger (relation, writes) as (
+    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
+           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
+           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
+), written_views (relation) as (
+    -- A host's work stands in views that are written to; all other views are there to be read.
+    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+), writers (role) as (
+    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
+), grants (what, privilege, grantee) as (
+    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
+    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
+       or privilege in ('INSERT', 'UPDATE', 'DELETE')
+          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
+                   when relname in (select l.relation from ledger l) then not exists (
+                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
+              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
+    union all
+    select 'function ' || identity, privilege_type, grantee
+    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
+         pg_identify_object('pg_proc'::regclass, f.oid, 0)
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+), refusals (place, what, sentence) as (
+    select place, identity, format(
+        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
+        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
+        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
+        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
+        case when used_by is null then ' (drop schema sweep cascade)' end)
+    from me, things cross join lateral pg_identify_object(class, id, 0)
+    union all
+    select 4, '', format(
+        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
+        'revoke create on schema sweep from %1$s', name)
+    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
+    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
+    union all
+    select 5, what, format(
+        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
+        name, privilege, what)
+    from grants join names on role = grantee
+    union all
+    select 6, r.rolname, format(
+        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
+        'or use a role that is none',
+        me.rolname, r.rolname)
+    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
+)
+select sentence from refusals order by place, what, sentence limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
+end $$;
+set local search_path = sweep, pg_temp;
+create table if not exists __diesel_schema_migrations (
+    version varchar(50) primary key not null,
+    run_on timestamp not null default current_timestamp
+);
+
+-- postgres/2026-11-24-001000_ids
+-- What the host's ids are: whatever names one is text, and is cast to this.
+create domain id as uuid;
+insert into __diesel_schema_migrations (version) values ('20261124001000');
+
+-- ledger/2026-11-24-001001_ledger
+-- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
+-- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+
+-- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+create table host (
+    only_row boolean primary key default true check (only_row),
+    database_id uuid not null default gen_random_uuid(),
+    name text check (length(name) <= 100) not null,
+    files jsonb check (length(files::text) <= 1000000),  -- of a host that is not built in: the text of each of its files
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were when it was migrated
+);
+
+create table sweeps (
+    id uuid primary key,
+    host text check (length(host) <= 100) not null,
+    version text check (length(version) <= 100) not null,
+    started_at timestamptz check (started_at >= '0001-01-01Z' and started_at < '10000-01-01Z') not null default clock_timestamp(),
+    finished_at timestamptz check (finished_at >= '0001-01-01Z' and finished_at < '10000-01-01Z'),  -- null: running, or killed before it could close
+    ended          text check (ended in ('completed', 'interrupted', 'failed')),
+    counts jsonb check (length(counts::text) <= 200000) not null default '{}',  -- outcomes by kind, as in the JSON report
+    oldest_left_at timestamptz check (oldest_left_at >= '0001-01-01Z' and oldest_left_at < '10000-01-01Z'),  -- since when the oldest subject that was left has been idle
+    exit_code      integer,  -- null: as finished_at
+    succeeded boolean not null default false,  -- it looked at everything and did all that it had to
+    partial boolean not null default false,  -- it did not look at everything, and says nothing of the schedule
+    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings that decide
+    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    shards         integer not null default 1,  -- ... of how many
+    is_restricted boolean not null default false,  -- its settings let it look at a part only; partial: or its deadline did
+    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
+    -- the count stays when old rows are pruned.
+    ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
+    -- A guard that stands for hours is not decided in every sweep.
+    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest of what it holds back was decided; null: it judged nothing
+    guard_held jsonb check (length(guard_held::text) <= 100000)  -- of each kind that it judged; and the settings that it judged by
+);
+create index sweeps_started_at on sweeps (started_at);
+-- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_succeeded on sweeps (shards, shard, finished_at)
+    where succeeded;
+create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
+
+-- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+create table recoveries (
+    id uuid primary key,
+    sweep_id uuid not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
+    kind text check (length(kind) <= 100) not null,
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
+    reason text check (length(reason) <= 10000) not null,
+    episode_began_at timestamptz check (episode_began_at >= '0001-01-01Z' and episode_began_at < '10000-01-01Z') not null,
+    attempt          integer not null check (attempt >= 0),
+    wake_id uuid,
+    agent_id uuid check (length(agent_id::text) <= 1000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    tenant text check (length(tenant) <= 1000),
+    requested_by text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    blocked_subject boolean not null default false,  -- this escalation set the subject blocked
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+);
+-- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
+create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
+    where action not in ('recover', 'hand_over', 'abandon');
+create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
+create index recoveries_history on recoveries (kind, subject_id, created_at);
+create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where wake_id is not null;
+create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
+create index recoveries_created_at on recoveries (created_at);
+
+-- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
+-- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+create table policy (
+    only_row boolean primary key default true check (only_row),
+    orphan_grace_seconds float8 not null check (orphan_grace_seconds between 0 and 1e10),
+    step_stalled_after_seconds float8 not null check (step_stalled_after_seconds between 0 and 1e10),
+    session_silent_after_seconds float8 not null check (session_silent_after_seconds between 0 and 1e10),
+    run_silent_after_seconds float8 not null check (run_silent_after_seconds between 0 and 1e10),
+    wake_stuck_after_seconds float8 not null check (wake_stuck_after_seconds between 0 and 1e10),
+    nudge_delay_seconds float8 not null check (nudge_delay_seconds between 0 and 1e10),
+    clock_ahead_max_seconds float8 not null check (clock_ahead_max_seconds between 0 and 1e10),
+    attempts_max bigint not null check (0 <= attempts_max),
+    attempts_per_day_max bigint not null check (0 <= attempts_per_day_max),
+    vocabulary jsonb check (length(vocabulary::text) <= 100000) not null check (jsonb_typeof(vocabulary) = 'object')
+);
+
+-- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+create table exemptions (
+    kind text check (length(kind) <= 100) not null,  -- of subject; or agent
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    reason text check (length(reason) <= 2000) not null,
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- it holds before this; null: until it is removed
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    primary key (kind, subject_id)
+);
+
+create table tenant_exemptions (
+    tenant text check (length(tenant) <= 1000) not null primary key,
+    reason text check (length(reason) <= 2000) not null,
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp()
+);
+
+-- A row that always fails costs nothing any more.
+create table failures (
+    kind text check (length(kind) <= 100) not null,
+    subject_id uuid check (length(subject_id::text) <= 1000) not null,
+    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
+    reason text check (length(reason) <= 1000) not null,  -- of the last failure
+    last_at timestamptz check (last_at >= '0001-01-01Z' and last_at < '10000-01-01Z') not null default clock_timestamp(),
+    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: it is still examined
+    primary key (kind, subject_id)
+);
+
+-- What people are to be notified of, written in the transaction of what it is about.
+create table notifications (
+    id uuid primary key,  -- the key by which a receiver knows it again
+    destination text check (length(destination) <= 100) not null,  -- slack, webhook; where that is, only the configuration says
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
+    kind text check (length(kind) <= 100) not null,
+    part text check (length(part) <= 3000) not null default '',  -- of the kind, that the guard holds back; '': the whole
+    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: about the kind as a whole
+    sweep_id uuid not null,
+    details jsonb check (length(details::text) <= 100000) not null,
+    created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
+    message_id uuid,  -- what goes out in one message; null: not tried yet
+    attempts     integer not null default 0,
+    due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null default clock_timestamp(),
+    delivered_at timestamptz check (delivered_at >= '0001-01-01Z' and delivered_at < '10000-01-01Z'),
+    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- given up
+    last_error text check (length(last_error) <= 10000)
+);
+create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
+create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
+create index notifications_dead on notifications (dead_at) where dead_at is not null;
+create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
+insert into __diesel_schema_migrations (version) values ('20261124001001');
+
+-- ledger_views/2026-11-24-001002_ledger_views
+-- The ledger as other views read it.
+
+-- Each reason for a subject's state: the state, and the reason as people read it.
+create view board_texts as
+select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+from (select * from policy limit 1) p cross join jsonb_each(p.vocabulary -> 'reasons') r;
+
+-- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
+-- nothing, and what came after that episode hides nothing.
+create view open_recoveries as
+select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
+       case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
+            then r.episode_began_at else r.created_at end as since
+from recoveries r where r.settled_at is null;
+
+-- The exemptions of agents.
+create view agent_exemptions as
+select subject_id as agent_id, reason, until from exemptions where kind = 'agent';
+insert into __diesel_schema_migrations (version) values ('20261124001002');
+
+-- hosts/native/both/2026-11-24-001101_work
+-- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
+-- On PostgreSQL what rows are called by is bounded, and all that describes them may be of any length: the views cut it. SQLite reads a whole
+-- text into the memory of whoever asks for a part of it: there what a sweep reads of a row is 10,000 bytes at most.
+
+create table agents (
+    id uuid primary key default gen_random_uuid(),
+    name text not null,
+    status text not null default 'idle'
+        check (status in ('active', 'idle', 'running', 'error', 'paused', 'pending_approval', 'terminated')),
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+    
+);
+
+create table issues (
+    id uuid primary key default gen_random_uuid(),
+    tenant text check (length(tenant) <= 200) not null default 'default',
+    identifier text check (length(identifier) <= 200),  -- what people call it; one of its tenant's is called so
+    title text not null,
+    status text not null default 'todo'
+        check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
+    assignee_agent_id uuid references agents,
+    assignee_user_id text,
+    checkout_run_id uuid,  -- the run that holds the issue
+    waiting_for text,  -- a declared wait: approval, question, blocker, ...
+    wait_until timestamptz,  -- when that wait ends; null with waiting_for: until it is cleared
+    unblock_action text,  -- while it is blocked: what a person has to do
+    started_at timestamptz,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    unique (identifier, tenant)
+    
+);
+
+-- Plans are ordered steps that an agent works through, or that a client pulls when the plan has no agent.
+create table plans (
+    id uuid primary key default gen_random_uuid(),
+    tenant text check (length(tenant) <= 200) not null default 'default',
+    title text not null,
+    status text not null default 'draft'
+        check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
+    agent_id uuid references agents,  -- null: its client pulls, nobody can be woken
+    issue_id uuid references issues,  -- where an escalation is written
+    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+    
+);
+
+create table plan_steps (
+    id uuid primary key default gen_random_uuid(),
+    plan_id uuid references plans on delete cascade not null,
+    position integer not null,
+    title text not null,
+    status text not null default 'pending'
+        check (status in ('pending', 'in_progress', 'completed', 'skipped', 'failed')),
+    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    started_at timestamptz,
+    updated_at timestamptz not null default now(),
+    unique (plan_id, position)
+    
+);
+
+-- Wakes ask that an agent resume work, runs are the work.
+create table wakes (
+    id uuid primary key default gen_random_uuid(),
+    agent_id uuid references agents not null,
+    issue_id uuid references issues,
+    plan_step_id uuid references plan_steps,
+    reason text check (length(reason) <= 10000) not null,
+    payload jsonb not null default '{}',
+    status text not null default 'queued'
+        check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
+    requested_by text check (length(requested_by) <= 10000) not null,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+    
+);
+
+create table runs (
+    id uuid primary key default gen_random_uuid(),
+    agent_id uuid references agents not null,
+    issue_id uuid references issues,
+    plan_step_id uuid references plan_steps,
+    wake_id uuid references wakes,  -- the wake that started it
+    retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
+    status text not null default 'queued'
+        check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
+    created_at timestamptz not null default now(),
+    finished_at timestamptz
+    
+);
+
+-- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
+-- Whoever finds it stuck writes a command, and the supervisor delivers it.
+create table sessions (
+    id uuid primary key default gen_random_uuid(),
+    tenant text check (length(tenant) <= 200) not null default 'default',
+    identifier text check (length(identifier) <= 200) unique,  -- what people call it
+    title text not null default '',  -- what runs in it
+    agent_id uuid references agents,  -- null: whoever started it
+    issue_id uuid references issues,  -- what it works on, and where an escalation is written
+    status text not null default 'created'
+        check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
+    stall_paused boolean not null default false,  -- nobody may disturb it
+    started_at timestamptz,  -- of its present process
+    last_activity_at timestamptz,  -- any sign of life; null: as started_at
+    last_progress_at timestamptz,  -- a step forward, no repetition; null: as started_at
+    last_tool text,
+    recent_output text not null default '',  -- the last lines of its screen
+    exit_code integer,  -- 128 + n after signal n; null: it runs, or nobody saw its end
+    ended_at timestamptz,  -- null: its process runs
+    silent_after_seconds integer check (silent_after_seconds > 0),
+    takes_nudges boolean not null default true,  -- may something be typed into it now?
+    agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
+    agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
+    agent_state_since timestamptz,
+    agent_question text,  -- the words with which it asks a person
+    agent_state_evidence text,  -- how that is known
+    resumes_at timestamptz,  -- when its quota is filled again
+    watcher text,  -- of one that examines it: by what it decides, as JSON
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+    
+    
+);
+
+create table session_commands (
+    id uuid primary key default gen_random_uuid(),
+    session_id uuid references sessions on delete cascade not null,
+    command text not null check (command in ('nudge', 'relaunch')),
+    message text check (length(message) <= 10000),  -- what a nudge types
+    status text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
+    requested_by text check (length(requested_by) <= 10000) not null,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+    
+);
+
+-- What people read.
+create table comments (
+    id uuid primary key default gen_random_uuid(),
+    issue_id uuid references issues not null,
+    author text not null,
+    body text not null,
+    created_at timestamptz not null default now()
+);
+
+create table activity (
+    id bigint generated always as identity primary key,
+    actor text not null,
+    action text not null,
+    entity_type text not null,
+    entity_id text not null,
+    details jsonb not null default '{}',
+    created_at timestamptz not null default now()
+);
+
+-- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.
+create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
+    where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
+create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
+create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
+create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index sessions_active on sessions (issue_id, id) where status = 'active';
+create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
+create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;
+create index sessions_paused on sessions (issue_id) where status = 'paused';
+create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
+
+-- Facts and history of one subject: the rest.
+create index plans_by_issue on plans (issue_id, tenant, (case status when 'executing' then 0 when 'stalled' then 0 else 1 end));
+create index plan_steps_by_plan on plan_steps (plan_id, (case status when 'in_progress' then 0 when 'pending' then 1 else 2 end), position);
+create index runs_by_issue on runs (issue_id, created_at desc, id);
+create index runs_by_step on runs (plan_step_id, created_at);
+create index runs_by_wake on runs (wake_id, created_at desc, id);
+create index runs_of_wakes on runs (created_at) where wake_id is not null;
+create index wakes_by_step on wakes (plan_step_id, created_at);
+create index sessions_by_issue on sessions (issue_id, created_at);
+create index session_commands_by_session on session_commands (session_id, created_at);
+create index session_relaunches on session_commands (session_id, created_at) where command = 'relaunch';
+create index comments_by_issue on comments (issue_id, created_at);
+create index activity_by_entity on activity (entity_type, entity_id);
+
+-- Who examines a session besides sweeps.
+create view session_watchers as
+select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
+
+-- What all of this host's facts go by, and what people are advised to do: one row.
+create view host_behavior as
+select cast(0.5 as float8) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
+       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
+insert into __diesel_schema_migrations (version) values ('20261124001101');
+
+-- hosts/native/postgres/2026-11-24-001102_triggers
+alter table issues add foreign key (checkout_run_id) references runs;
+
+-- The host's own activity log shows what the ledger holds.
+create function log_recovery() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    insert into activity (actor, action, entity_type, entity_id, details)
+    values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id::text,
+            jsonb_build_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id));
+    return null;
+end $$;
+create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
+
+-- That a run of an issue has ended is passed at once to a daemon that listens.
+create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    perform pg_notify('sweep_run_ended', new.issue_id::text);
+    return null;
+end $$;
+create trigger notify_of_run_end after update of status on runs for each row
+when (new.issue_id is not null
+      and old.status in ('queued', 'scheduled_retry', 'running')
+      and new.status not in ('queued', 'scheduled_retry', 'running'))
+execute function notify_of_run_end();
+
+-- Else anybody could put one of them on a table of his own.
+revoke execute on function log_recovery, notify_of_run_end from public;
+insert into __diesel_schema_migrations (version) values ('20261124001102');
+
+-- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
+-- What works on an issue or a step, and what is on its way to it.
+
+-- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
+-- any retry, whatever its reason, belongs to the episode that it resumes.
+-- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
+create view issue_runs as
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.retry_reason = 'issue_continuation_needed', false)
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+from runs r
+where r.issue_id is not null;
+
+-- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
+-- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
+create view pending_wakes as
+select w.id, w.issue_id, w.plan_step_id, w.created_at,
+       'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
+           || coalesce(', its run ' || left(run.id::text, 8) || ' is ' || run.status, ', no run yet') as detail
+from wakes w
+join agents a on a.id = w.agent_id
+left join lateral (
+    -- The live one, or the latest: apart, each by an index, however many a wake had.
+    select * from (
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1)
+        union all
+        (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
+    ) r order by live desc limit 1
+) run on true
+where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
+
+-- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
+create view worked_steps as
+select r.plan_step_id as step_id from runs r
+where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
+where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
+insert into __diesel_schema_migrations (version) values ('20261124001351');
+
+-- facts/shared/both/2026-11-24-001352_shared_by_kinds
+-- What the facts of all kinds go by. docs/host-reference.md explains every column.
+
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+create view untaken_wakes as
+select w.id,
+       case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
+       coalesce(s.id, i.id) as subject_id,
+       coalesce(p.tenant, i.tenant, 'default') as tenant,
+       case when s.id is not null then substr(p.title, 1, 1000) || ' #' || s.position else i.identifier end as identifier,
+       substr(coalesce(s.title, i.title), 1, 1000) as title,
+       w.agent_id,
+       substr(a.name, 1, 1000) as agent_name,
+       a.status as agent_status,
+       w.created_at
+from wakes w
+join agents a on a.id = w.agent_id
+left join issues i on i.id = w.issue_id
+left join plan_steps s on s.id = w.plan_step_id
+left join plans p on p.id = s.plan_id
+where w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
+  -- Sets, of which each is read once: as an `exists` PostgreSQL would read all runs for each wake.
+  and not (w.status = 'deferred'
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false))
+  and not (w.status = 'deferred'
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false));
+
+-- When wakes were taken up: the beginnings of their runs.
+create view wake_pickups as
+select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
+
+-- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
+where c.action = 'continue'
+  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+  and not exists (select 1 from runs r where r.wake_id = w.id);
+
+-- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
+create view issue_sessions as
+select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
+from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
+where s.agent_id is null or s.agent_id = i.assignee_agent_id;
+
+-- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+create view issue_relaunches as
+select s.issue_id, s.id as session_id, c.created_at
+from issue_sessions s join session_commands c on c.session_id = s.id
+where s.status = 'active' and c.command = 'relaunch'
+  and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - make_interval(secs => 60));
+
+-- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
+-- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
+-- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+create view false_rescues as
+select recovery_id, subject_id, kind, continued_at, reported_at
+from (
+    select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, (
+        select min(r.finished_at)
+        from (
+            select * from (select r.* from runs r where r.issue_id = i.id and r.created_at < c.created_at order by r.created_at desc limit 100) r
+            union all
+            select r.* from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
+        select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
+            cross join lateral (
+        select * from runs r where r.plan_step_id = t.id and r.created_at < c.created_at order by r.created_at desc limit 10) r
+            union all
+            select * from (select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id and r.created_at < c.created_at
+                           order by r.created_at desc limit 100) r
+            union all
+            select r.* from (select w.id from wakes w where c.kind = 'step' and w.plan_step_id = c.subject_id and w.created_at < c.created_at
+                             order by w.created_at desc limit 50) w
+            cross join lateral (
+        select * from runs r where r.wake_id = w.id and r.created_at < c.created_at order by r.created_at desc limit 2) r
+        ) r
+        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+    ) as reported_at
+    from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
+    where c.action = 'continue'
+) c
+where reported_at is not null;
+insert into __diesel_schema_migrations (version) values ('20261124001352');
+
+-- facts/issue/both/2026-11-24-001353_issue_candidates
+-- Which issues are nominated.
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view issue_subjects as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
+
+-- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
+-- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
+create view unattended_issues as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
+from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  -- As issue_sessions, which would read the issues once more.
+  and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
+                  and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
+                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+
+create view issue_candidates as
+select subject_id, group_id, since, tenant from unattended_issues
+union all
+select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
+from recoveries r join issues i on i.id = r.subject_id
+where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
+  and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+insert into __diesel_schema_migrations (version) values ('20261124001353');
+
+-- facts/issue/postgres/2026-11-24-001354_issue_facts
+-- The facts of an issue that decide. docs/host-reference.md explains every column.
+
+-- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
+-- work: while one of them is pending, no sweep queues another.
+create view issue_continuations as
+select w.issue_id, null::id as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
+union all
+-- Another tenant's issue is none of the plan's business.
+select i.id, null, w.created_at, w.detail
+from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+union all
+select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r;
+
+-- The oldest of it.
+create view issue_pending as
+select c.issue_id, min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
+from issue_continuations c group by c.issue_id;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    left(i.title, 1000) as title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    left(a.name, 1000) as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+        -- Values, not joins: those could be planned to begin with the live runs of all tenants, anew for every issue.
+        or (select s.id from plans p join plan_steps s on s.plan_id = p.id
+            where p.issue_id = i.id and p.tenant = i.tenant
+              and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+        or exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
+                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+        as has_live_run,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
+    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
+         when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'for ever')
+         when exists (select from sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null
+                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id)) then 'its session is paused' end
+        as declared_wait,
+    null::text as obstacle,
+    run.last_id as last_run_id,
+    run.last_ended_at as last_run_ended_at,
+    run.last_end as last_run_end,
+    null::text as last_run_error,
+    null::id as last_run_agent_id,
+    null::text as host_plan,
+    null::text as unreachable,
+    null::text as unstarted,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
+    null::text as resume_commands,
+    greatest(i.updated_at, run.last_sign_at,
+        (select max(coalesce(r.finished_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+         where p.issue_id = i.id and p.tenant = i.tenant),
+        -- Of thousands the latest: of all of them PostgreSQL would read the table, for each issue.
+        (select max(greatest(s.last_activity_at, s.ended_at))
+         from (select * from sessions s where s.issue_id = i.id and s.tenant = i.tenant order by s.created_at desc limit 1000) s)
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    continuation.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    run.last_continuation_ended_at as last_attempt_ended_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, false) as escalated,
+    escalation.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from issues i
+cross join host_behavior behavior
+left join agents a on a.id = i.assignee_agent_id
+left join issue_pending pending on pending.issue_id = i.id
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
+                      and not (o.blocked_subject and i.status = 'blocked')
+-- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
+left join lateral (
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
+               filter (where not r.live))[1] as last_end,
+           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.is_continuation
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
+) run on true
+left join lateral (
+    -- What a clock that was ahead has dated in the future began no episode.
+    select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
+           count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalation on true
+cross join lateral (
+    select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
+) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+left join lateral (
+    select greatest(count(*) filter (where c.created_at >= episode.began_at),
+                    max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
+           max(c.created_at) as last_at
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+          union all
+          select unnest(run.continued_at), null) c
+) continuation on true
+left join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
+) unserved on true;
+insert into __diesel_schema_migrations (version) values ('20261124001354');
+
+-- facts/step/both/2026-11-24-001355_step_candidates
+-- Which steps of plans are nominated.
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view step_subjects as
+select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
+from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
+where s.status = 'in_progress';
+
+-- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
+create view unattended_steps as
+select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
+from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
+where s.status = 'in_progress'
+  and not exists (select 1 from worked_steps r where r.step_id = s.id)
+  -- Not `between`, of which PostgreSQL expects so few that it would compare each step with each wake.
+  and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
+                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+
+create view step_candidates as
+select subject_id, group_id, since, tenant from unattended_steps
+union all
+select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p.tenant
+from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
+where r.kind = 'step' and r.settled_at is null
+  and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
+insert into __diesel_schema_migrations (version) values ('20261124001355');
+
+-- facts/step/postgres/2026-11-24-001356_step_facts
+-- The facts of a plan step that decide. docs/host-reference.md explains every column.
+
+create view step_facts as
+select
+    s.id as subject_id,
+    p.tenant,
+    left(p.title, 1000) || ' #' || s.position as identifier,
+    left(s.title, 1000) as title,
+    s.status,
+    p.id as plan_id,
+    p.status as plan_status,
+    s.position,
+    coalesce(s.stalled_after_seconds, p.stalled_after_seconds) as stalled_after_seconds,
+    p.agent_id,
+    left(a.name, 1000) as agent_name,
+    a.status as agent_status,
+    i.id as issue_id,
+    exists (select from worked_steps r where r.step_id = s.id) as has_live_run,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
+    coalesce(s.started_at, s.updated_at) as idle_since,
+    episode.began_at as episode_began_at,
+    continuation.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+     where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
+    (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+     and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from plan_steps s
+join plans p on p.id = s.plan_id
+left join agents a on a.id = p.agent_id
+-- Another tenant's issue is none of the plan's business.
+left join issues i on i.id = p.issue_id and i.tenant = p.tenant
+left join lateral (
+    select min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
+    from (
+        select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
+        union all
+        -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
+        select w.created_at, w.detail from (
+        select w.created_at, w.detail
+        from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        union all select w.created_at, w.detail
+        from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        union all select w.created_at, w.detail
+        from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
+        select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
+        cross join lateral (
+        select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
+        from (
+            select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null order by o.ended_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is null order by o.started_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id and o.status = 'active' and o.ended_at is not null order by o.ended_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id and o.status = 'active' and o.ended_at is null order by o.started_at limit 10) a_few
+        ) o
+        cross join lateral (
+        select * from session_commands c where c.session_id = o.id and c.command = 'relaunch' order by c.created_at desc limit 5) c
+        where c.status = 'queued' or c.status = 'delivered' and o.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - make_interval(secs => 60)
+        ) w
+    ) c
+) pending on true
+left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+cross join lateral (
+    select greatest(
+        coalesce(s.started_at, s.updated_at),
+        (select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+         and e.created_at <= statement_timestamp())
+    ) as began_at
+) episode
+left join lateral (
+    select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
+           count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
+           max(c.created_at) as last_at
+    from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
+) continuation on true
+left join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'step' and c.subject_id = s.id and c.created_at >= episode.began_at
+) unserved on true;
+insert into __diesel_schema_migrations (version) values ('20261124001356');
+
+-- facts/session/both/2026-11-24-001357_session_candidates
+-- Which sessions are nominated.
+
+-- Active, and not ended well: what the candidates are a share of.
+create view session_subjects as
+select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
+from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+
+-- Active, and its process ended, its agent waits for a person, or it made no step forward for a second, the shortest threshold
+-- that there is. Whether its output repeats itself is decided in Rust.
+create view unattended_sessions as
+select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
+       coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
+from sessions s
+where s.status = 'active' and not s.stall_paused
+  and case when s.ended_at is not null
+           then s.exit_code is distinct from 0
+                and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
+           -- One that nobody can have shown would otherwise keep it out of sight for ever.
+           else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - make_interval(secs => 1)
+                or coalesce(s.last_progress_at, s.started_at, s.created_at) > statement_timestamp() + make_interval(secs => 86400)
+                or s.agent_state in ('waiting', 'exhausted') end;
+
+create view session_candidates as
+select subject_id, group_id, since, tenant from unattended_sessions
+union all
+select s.id, coalesce(s.agent_id, s.id), coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at), s.tenant
+from recoveries r join sessions s on s.id = r.subject_id
+where r.kind = 'session' and r.settled_at is null
+  and not exists (select 1 from unattended_sessions u where u.subject_id = s.id);
+insert into __diesel_schema_migrations (version) values ('20261124001357');
+
+-- facts/session/both/2026-11-24-001358_session_facts
+-- The facts of a session that decide. docs/host-reference.md explains every column.
+
+-- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
+create view session_episodes as
+select s.id as session_id, greatest(s.created_at, coalesce(
+    (select max(e.created_at) from recoveries e
+     where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over')
+       and e.created_at <= statement_timestamp()), s.created_at)) as began_at
+from sessions s;
+
+create view session_facts as
+select
+    s.id as subject_id,
+    s.tenant,
+    s.identifier,
+    substr(s.title, 1, 1000) as title,
+    s.status,
+    -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
+    case when s.stall_paused then 'its stall detection is paused'
+         -- Its supervisor has a minute to see that it goes on.
+         when s.agent_state = 'exhausted' and s.resumes_at > statement_timestamp() - make_interval(secs => 60)
+         then 'its agent''s quota is used up until ' || to_char(s.resumes_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC'
+         when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
+         when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
+         when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then 'its issue waits: ' || substr(i.waiting_for, 1, 1000)
+         when i.wait_until > statement_timestamp()
+         then 'its issue waits ' || coalesce('until ' || to_char(i.wait_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'for ever') end
+        as declared_wait,
+    s.stall_paused,
+    s.agent_id,
+    substr(a.name, 1, 1000) as agent_name,
+    a.status as agent_status,
+    i.id as issue_id,
+    i.status as issue_status,
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+        -- As issue_sessions, of nobody's and of the assignee's apart, and in order: an index then passes by those of others, however many.
+        or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
+            and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
+        or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id
+            and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
+        or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
+        select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
+            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') limit 1) is not null
+               or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
+                   cross join lateral (
+        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1) r limit 1) is not null
+            limit 1) is not null
+        or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
+        or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
+        select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 1 offset 50) t) t where t.status = 'in_progress' limit 1) is not null
+        as issue_has_live_run,
+    (select min(w.created_at) from (
+        select w.created_at, w.detail
+        from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        union all select w.created_at, w.detail
+        from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        union all select w.created_at, w.detail
+        from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
+        select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
+        cross join lateral (
+        select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
+        from (
+            select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null and o.id <> s.id order by o.ended_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id and o.status = 'active' and o.ended_at is not null and o.id <> s.id order by o.ended_at limit 10) a_few
+            union all select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 10) a_few
+        ) o
+        cross join lateral (
+        select * from session_commands c where c.session_id = o.id and c.command = 'relaunch' order by c.created_at desc limit 5) c
+        where c.status = 'queued' or c.status = 'delivered' and o.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - make_interval(secs => 60)
+    ) w) as issue_wake_since,
+    coalesce(s.started_at, s.created_at) as started_at,
+    coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
+    s.ended_at,
+    s.exit_code,
+    s.silent_after_seconds,
+    s.recent_output,
+    true as takes_commands,
+    s.last_progress_at is not null as reports_progress,
+    s.takes_nudges,
+    s.agent_state,
+    substr(s.agent_state_kind, 1, 100) as agent_state_kind,
+    coalesce(s.agent_state_since, s.updated_at) as agent_state_since,
+    substr(s.agent_question, 1, 1000) as agent_question,
+    substr(s.agent_state_evidence, 1, 1000) as agent_state_evidence,
+    (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
+    greatest(
+        coalesce(s.started_at, s.created_at), coalesce(s.last_activity_at, s.started_at, s.created_at),
+        coalesce(s.last_progress_at, s.started_at, s.created_at)
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at between statement_timestamp() - make_interval(secs => 86400) and statement_timestamp()) as attempts_last_day,
+    (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
+        as last_attempt_at,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
+    (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
+     and e.created_at between statement_timestamp() - make_interval(secs => 86400) and statement_timestamp()) as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from sessions s
+left join agents a on a.id = s.agent_id
+-- Another tenant's issue is none of the session's business.
+left join issues i on i.id = s.issue_id and i.tenant = s.tenant
+left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
+join session_episodes episode on episode.session_id = s.id;
+insert into __diesel_schema_migrations (version) values ('20261124001358');
+
+-- board/agents/2026-11-24-001400_agent_names
+-- Counted by agent, very many rows are joined with names last.
+create view agent_names as
+select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
+insert into __diesel_schema_migrations (version) values ('20261124001400');
+
+-- board/session/2026-11-24-001401_session_state
+-- What is decided by.
+create view session_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_session): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
+from session_facts f
+left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;
+
+
+create view session_outlines with (security_barrier) as
+select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, f.reason
+from session_subjects s
+cross join lateral (
+        select f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, case
+            when f.declared_wait is not null then 'declared_wait'
+            when f.observed_at - make_interval(secs => p.nudge_delay_seconds) <= f.pending_command_since then 'pending_command'
+            when f.observed_at < f.ended_at then 'recent'
+            when f.ended_at is not null and f.issue_has_live_run then 'live_run'
+            when case when f.ended_at is not null then f.issue_wake_since end between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                 and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+            when case when f.ended_at is not null then f.issue_wake_since end is not null then 'stuck_wake'
+            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
+            -- and escalated until one sees that it ended.
+            when f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
+                   case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
+                   and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true))
+                 and not ((f.recent_output <> '' or f.agent_state is not null or f.reports_progress) and f.escalated) then 'recent' end as reason
+        from (select * from session_facts f where f.subject_id = s.subject_id offset 0) f left join (select * from policy limit 1) p on true
+        where (f.issue_status is null or not (p.vocabulary -> 'finished' ? f.issue_status) is true) offset 0
+    ) f;
+
+
+-- Why each session in progress is in its state.
+create view session_reasons as
+select o.subject_id, o.tenant, o.agent_id, o.issue_wake_since, o.pending_command_since, o.ended_at, f.idle_since, f.open_recovery_action,
+       coalesce(o.reason, f.reason) as reason
+from session_outlines o
+left join exemptions e on e.kind = 'session' and e.subject_id = o.subject_id
+                          and (e.until is null or o.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = o.agent_id and (ea.until is null or o.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = o.tenant and (et.until is null or o.observed_at < et.until)
+left join lateral (
+        select f.idle_since, f.open_recovery_action, case
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when o.agent_id is not null and o.agent_status is null then 'no_such_agent'
+            when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
+            when f.escalated and (case when f.reports_progress then f.progressed_at else f.idle_since end <= f.open_recovery_at or f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
+                   case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
+                   and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true)))
+                 or greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+            then case when f.ended_at is null then 'escalated'
+                      when f.exit_code is null then 'escalated_crash_unseen'
+                      else 'escalated_crash' end
+            when f.ended_at is null then 'silent'
+            when f.exit_code is null then 'crashed_unseen'
+            else 'crashed' end as reason
+        from (select * from session_facts f where f.subject_id = case when o.reason is null then o.subject_id end offset 0) f left join (select * from policy limit 1) p on true
+        where true offset 0
+    ) f on true;
+
+create view session_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
+           when w.reason = 'pending_command' then w.pending_command_since
+           when w.reason in ('crashed', 'crashed_unseen', 'escalated_crash', 'escalated_crash_unseen') then w.ended_at
+           when w.reason = 'escalated' then coalesce((
+               select r.created_at from recoveries r
+               where r.kind = 'session' and r.subject_id = w.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1), w.idle_since)
+           else w.idle_since end as since
+from session_reasons w
+left join board_texts t on t.reason = w.reason;
+
+create view session_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
+       case t.reason
+           when 'declared_wait' then f.declared_wait
+           when 'crashed' then replace(t.text, '{exit_code}', cast(f.exit_code as text)
+               || case when f.exit_code between 129 and 192 then ' (signal ' || cast(f.exit_code - 128 as text) || ')' else '' end)
+           when 'escalated_crash' then replace(t.text, '{exit_code}', cast(f.exit_code as text)
+               || case when f.exit_code between 129 and 192 then ' (signal ' || cast(f.exit_code - 128 as text) || ')' else '' end)
+           when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
+           when 'unavailable' then replace(replace(
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then (
+               select r.reason from recoveries r
+               where r.kind = 'session' and r.subject_id = f.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1)
+           else t.text end as detail
+from session_facts f
+cross join board_texts t
+left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
+                          and (e.until is null or f.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until);
+
+-- The state of each session in progress.
+create view session_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since
+from session_states w
+left join lateral (
+    select * from session_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true;
+insert into __diesel_schema_migrations (version) values ('20261124001401');
+
+-- board/issue/2026-11-24-001402_issue_state
+-- What is decided by.
+create view issue_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
+from issue_facts f
+left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;
+
+-- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
+-- SQLite does not put the issues first, which would have it sort all of them.
+create view escalated_issues as
+select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
+       substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
+       (select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = r.subject_id and c.action = 'continue')
+           as last_attempt_at
+from recoveries r
+cross join issues i
+left join agents a on a.id = i.assignee_agent_id
+where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
+
+
+-- What is known of all issues in progress from a few reads of what is in flight. The barrier keeps nobody out: behind it this is computed once,
+-- and yet a filter by tenant, agent or id reaches the tables.
+create view issue_outlines with (security_barrier) as
+select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.pending_wake_since, case
+            when f.has_live_run then 'live_run'
+            when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                 and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+            when f.pending_wake_since is not null then 'stuck_wake'
+            when f.declared_wait is not null then 'declared_wait'
+            when f.host_plan is not null then 'host_plan' end as reason
+from issue_facts f
+left join (select * from policy limit 1) p on true
+where f.status = 'in_progress' and f.agent_id is not null and not f.assigned_to_user;
+
+
+-- Why each issue in progress is in its state.
+create view issue_reasons as
+select o.subject_id, o.tenant, o.agent_id, o.pending_wake_since, f.idle_since, f.open_recovery_action,
+       coalesce(o.reason, f.reason) as reason
+from issue_outlines o
+left join exemptions e on e.kind = 'issue' and e.subject_id = o.subject_id
+                          and (e.until is null or o.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = o.agent_id and (ea.until is null or o.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = o.tenant and (et.until is null or o.observed_at < et.until)
+left join lateral (
+        select f.idle_since, f.open_recovery_action, case
+            when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
+            when f.observed_at < f.episode_began_at
+                 or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when o.agent_id is not null and o.agent_status is null and f.unreachable is null then 'no_such_agent'
+            when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
+            when f.obstacle is not null then 'obstacle'
+            when f.escalated then 'escalated'
+            -- A day's escalations are used up: it would be escalated once more, and is left.
+            when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+                 and (f.unreachable is not null or (
+                     select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
+                     from issue_facts g where g.subject_id = f.subject_id)) then 'escalated'
+            else 'orphaned' end as reason
+        from issue_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = case when o.reason is null then o.subject_id end and true offset 0
+    ) f on true;
+
+create view issue_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
+           when w.reason = 'escalated' then coalesce((
+               select r.created_at from recoveries r
+               where r.kind = 'issue' and r.subject_id = w.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1), w.idle_since)
+           else w.idle_since end as since
+from issue_reasons w
+left join board_texts t on t.reason = w.reason;
+
+create view issue_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
+       case t.reason
+           when 'declared_wait' then f.declared_wait
+           when 'host_plan' then f.host_plan
+           when 'obstacle' then f.obstacle
+           when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
+           when 'unavailable' then replace(replace(
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then (
+               select r.reason from recoveries r
+               where r.kind = 'issue' and r.subject_id = f.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1)
+           else t.text end as detail
+from issue_facts f
+cross join board_texts t
+left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
+                          and (e.until is null or f.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until);
+
+-- The state of each issue in progress, and of those that sweep blocked.
+create view issue_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, true as in_progress
+from issue_states w
+left join lateral (
+    select * from issue_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true
+union all
+select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
+from escalated_issues e
+left join board_texts t on t.reason = 'escalated';
+insert into __diesel_schema_migrations (version) values ('20261124001402');
+
+-- board/step/2026-11-24-001403_step_state
+-- What is decided by.
+create view step_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_step): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
+from step_facts f
+left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;
+
+
+-- What is known of all steps in progress from one read of what is live; the barrier as in issue_outlines.
+create view step_outlines with (security_barrier) as
+select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
+            when f.has_live_run then 'live_run' end as reason
+from step_facts f
+where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
+
+
+-- Why each plan step in progress is in its state.
+create view step_reasons as
+select o.subject_id, o.tenant, o.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
+       coalesce(o.reason, f.reason) as reason
+from step_outlines o
+left join exemptions e on e.kind = 'step' and e.subject_id = o.subject_id
+                          and (e.until is null or o.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = o.agent_id and (ea.until is null or o.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = o.tenant and (et.until is null or o.observed_at < et.until)
+left join lateral (
+        select f.idle_since, f.open_recovery_action, f.pending_wake_since, case
+            when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                 and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+            when f.pending_wake_since is not null then 'stuck_wake'
+            when f.observed_at - make_interval(secs => coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)) <= f.idle_since then 'recent'
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when o.agent_id is not null and o.agent_status is null then 'no_such_agent'
+            when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
+            when f.escalated then 'escalated'
+            -- A day's escalations are used up: it would be escalated once more, and is left.
+            when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+                 and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
+            else 'stalled' end as reason
+        from step_facts f left join (select * from policy limit 1) p on true
+        where f.subject_id = case when o.reason is null then o.subject_id end and true offset 0
+    ) f on true;
+
+create view step_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
+           when w.reason = 'escalated' then coalesce((
+               select r.created_at from recoveries r
+               where r.kind = 'step' and r.subject_id = w.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1), w.idle_since)
+           else w.idle_since end as since
+from step_reasons w
+left join board_texts t on t.reason = w.reason;
+
+create view step_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since, f.plan_id,
+       case t.reason
+           
+           when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
+           when 'unavailable' then replace(replace(
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then (
+               select r.reason from recoveries r
+               where r.kind = 'step' and r.subject_id = f.subject_id and r.action = 'escalate'
+               order by r.created_at desc limit 1)
+           else t.text end as detail
+from step_facts f
+cross join board_texts t
+left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id
+                          and (e.until is null or f.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until);
+
+-- The state of each plan step in progress.
+create view step_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, d.plan_id
+from step_states w
+left join lateral (
+    select * from step_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true;
+insert into __diesel_schema_migrations (version) values ('20261124001403');
+
+-- take/session/2026-11-24-001404_take_session
+-- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+create function take_session(wanted id) returns setof session_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts session_decided_facts;
+begin
+    select (select a.id from agents a where a.id = s.agent_id for share skip locked),
+           (select i.id from issues i where i.id = s.issue_id for update skip locked) into agent, issue
+    from sessions s where s.id = wanted for update of s skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from session_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_session from public;
+comment on function take_session is 'called by sweeps';
+insert into __diesel_schema_migrations (version) values ('20261124001404');
+
+-- take/issue/2026-11-24-001405_take_issue
+-- The agent is locked as well, so that a pause and a wake exclude each other.
+create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts issue_decided_facts;
+begin
+    select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
+    from issues i where i.id = wanted for update of i skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from issue_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_issue from public;
+comment on function take_issue is 'called by sweeps';
+insert into __diesel_schema_migrations (version) values ('20261124001405');
+
+-- take/step/2026-11-24-001406_take_step
+-- The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it:
+-- of all that works on one issue, only one is continued.
+create function take_step(wanted id) returns setof step_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts step_decided_facts;
+begin
+    select (select a.id from agents a where a.id = p.agent_id for share skip locked),
+           (select i.id from issues i where i.id = p.issue_id for update skip locked) into agent, issue
+    from plan_steps s join plans p on p.id = s.plan_id where s.id = wanted
+    for update of s skip locked for no key update of p skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from step_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_step from public;
+comment on function take_step is 'called by sweeps';
+insert into __diesel_schema_migrations (version) values ('20261124001406');
+
+-- take/all/2026-11-24-001407_locks
+-- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
+-- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    if new.id = old.id and new *<> old
+       or (select relkind <> 'v' and pg_has_role(current_user, relowner, 'usage') from pg_class where oid = tg_relid) then
+        return new;
+    end if;
+    raise exception 'this right on % is there to lock the row %', tg_table_name, old.id using errcode = 'insufficient_privilege';
+end $$;
+revoke execute on function refuse_mere_update from public;
+
+-- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
+-- agents nobody updates.
+do $$
+declare
+    name text;
+    kind "char";
+begin
+    for name, kind in
+        select relname, relkind from pg_class c
+        where relnamespace = 'sweep'::regnamespace
+          and (relkind in ('r', 'p') and relname in ('agents', 'issues', 'plan_steps', 'sessions')
+               or relkind = 'v' and (relname = 'agents' or relname in ('issues', 'plan_steps', 'sessions') and exists (
+                   select from pg_trigger where tgrelid = c.oid and tgtype & 16 > 0)))
+    loop
+        execute case when kind = 'v'
+            then format('create trigger "!a_lock_is_no_update" instead of update on %I for each row execute function refuse_mere_update()', name)
+            else format('create trigger "!a_lock_is_no_update" before update of id on %I for each row when (new.id is distinct from old.id) '
+                        'execute function refuse_mere_update()', name) end;
+    end loop;
+end $$;
+insert into __diesel_schema_migrations (version) values ('20261124001407');
+
+insert into host (name, files, relations)
+values ('native', null, (select jsonb_agg(relname order by relname) from pg_class
+    where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v')))
+on conflict (only_row) do update
+    set name = excluded.name, files = excluded.files, relations = excluded.relations;
+UPDATE policy SET vocabulary = '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', clock_ahead_max_seconds = 60;
+INSERT INTO policy (attempts_max, attempts_per_day_max, clock_ahead_max_seconds, nudge_delay_seconds, orphan_grace_seconds, run_silent_after_seconds, session_silent_after_seconds, step_stalled_after_seconds, vocabulary, wake_stuck_after_seconds) VALUES (1, 4, 60, 120, 120, 3600, 300, 1800, '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', 3600) ON CONFLICT DO NOTHING;
+do $$
+declare
+    refusal text;
+begin
+    for refusal in
+-- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
+-- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
+-- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
+with recursive me as (
+    select oid, rolname, rolsuper from pg_roles where rolname = session_user
+), trusted (role) as (
+    select r.oid from pg_roles r, me
+    where r.rolsuper or not me.rolsuper and pg_has_role(
+        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
+-- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
+-- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
+-- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
+), reached (class, id, user_class, user_id, user_column) as (
+    select class, id, class, id, 0 from roots
+    union
+    select further.* from reached r cross join lateral (
+        select classid, objid, classid, objid, 0 from pg_depend
+        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
+          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
+        union all
+        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
+        union all
+        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
+        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
+        union all
+        select refclassid, refobjid, classid, objid, objsubid from pg_depend
+        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
+          and not (refclassid = 'pg_class'::regclass
+                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
+    ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
+), foreign_owned (class, id, owner) as (
+    select * from (
+        select classid, objid, refobjid from pg_shdepend
+        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
+        union
+        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union
+        select 'pg_proc'::regclass, oid, proowner from pg_proc
+        union
+        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
+        union
+        select 'pg_operator'::regclass, oid, oprowner from pg_operator
+    ) owned (class, id, owner)
+    where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
+),
+-- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
+-- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
+-- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
+-- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
+here as (
+    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
+), relations as (
+    select c.* from pg_class c join here on relnamespace = here.oid
+), roots (class, id) as (
+    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
+    union all
+    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
+    union all
+    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
+), things (place, class, id, owner, used_by) as (
+    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
+    where nspowner not in (select role from trusted) or not pg_has_role(
+        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
+    union all
+    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
+    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
+    union all
+    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
+), ledger (relation, writes) as (
+    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
+           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
+           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
+), written_views (relation) as (
+    -- A host's work stands in views that are written to; all other views are there to be read.
+    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+), writers (role) as (
+    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
+), grants (what, privilege, grantee) as (
+    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
+    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
+       or privilege in ('INSERT', 'UPDATE', 'DELETE')
+          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
+                   when relname in (select l.relation from ledger l) then not exists (
+                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
+              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
+    union all
+    select 'function ' || identity, privilege_type, grantee
+    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
+         pg_identify_object('pg_proc'::regclass, f.oid, 0)
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+), refusals (place, what, sentence) as (
+    select place, identity, format(
+        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
+        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
+        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
+        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
+        case when used_by is null then ' (drop schema sweep cascade)' end)
+    from me, things cross join lateral pg_identify_object(class, id, 0)
+    union all
+    select 4, '', format(
+        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
+        'revoke create on schema sweep from %1$s', name)
+    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
+    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
+    union all
+    select 5, what, format(
+        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
+        name, privilege, what)
+    from grants join names on role = grantee
+    union all
+    select 6, r.rolname, format(
+        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
+        'or use a role that is none',
+        me.rolname, r.rolname)
+    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
+)
+select sentence from refusals order by place, what, sentence limit 1
+    loop
+        raise exception '%', refusal;
+    end loop;
+    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
+end $$;
+commit;
