@@ -71,7 +71,7 @@ def runbooks(rules, page):
         alerts = [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
     # A receiver of alerts knows no folder to which a link could be relative.
     links = {alert["annotations"]["runbook_url"].split("#")[0] for alert in alerts}
-    need(len(links) == 1 and re.fullmatch(r"https://[^/]+/.*docs/operating\.md", *links), f"runbooks are at {links}")
+    need(len(links) == 1 and re.fullmatch(r"https://[^/]+/.*docs/runbook\.md", *links), f"runbooks are at {links}")
     for alert in alerts:
         name, said = alert["alert"], alert["annotations"]
         need(set(said) == {"summary", "description", "runbook_url"}, f"{name} has {', '.join(said)}")

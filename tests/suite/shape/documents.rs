@@ -10,8 +10,10 @@ mod native_mistakes;
 mod prose;
 mod quoted;
 mod reader;
+mod runbook;
 mod schema;
 mod settings;
+mod start_guide;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,9 @@ use crate::support::program::sweep;
 use blocks::{Block, MARKS};
 use comparison::{compare, turn};
 use reader::{Client, Reader};
+
+/// The pages that begin with a database of their own; each has a test in the module of its name.
+const GUIDES: [&str; 3] = [native_guide::GUIDE, host_guide::GUIDE, start_guide::GUIDE];
 
 /// A page of the project.
 pub struct Page {
@@ -33,16 +38,16 @@ impl Page {
         Page { path, text }
     }
 
-    /// README.md and docs/, but for the guides that begin with a database of their own.
+    /// README.md and docs/, without the guides that begin with a database of their own.
     fn all() -> Vec<Page> {
         let docs = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
         let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().display()));
         let pages = names
-            .filter(|name| name.ends_with(".md") && ![native_guide::GUIDE, host_guide::GUIDE].contains(&name.as_str()));
+            .filter(|name| name.ends_with(".md") && !GUIDES.contains(&name.as_str()));
         ["README.md".to_owned()].into_iter().chain(pages).map(|name| Page::read(&name)).collect()
     }
 
-    /// Does it say how a reader gets the demo's company as it is at the start?
+    /// True if the page says how a reader gets the demo's company as it is at the start.
     fn begins_with_the_company(&self) -> bool {
         self.text.contains("\n```sh\nsweep demo --keep --at start --database sqlite://acme.db\n")
     }

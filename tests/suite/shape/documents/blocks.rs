@@ -13,7 +13,7 @@ use super::Page;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// `console`, `sql`, …
+    /// The word behind the fence: `console`, `sql`, …
     pub language: String,
     pub mark: Option<String>,
     pub text: String,
@@ -54,7 +54,7 @@ impl Page {
 }
 
 impl Block {
-    /// Are there commands of sweep's, or of a reader's who follows them, in it?
+    /// True if the block has commands of sweep, or other commands or SQL that a reader runs.
     pub fn is_an_example(&self) -> bool {
         match self.language.as_str() {
             "console" => self.text.starts_with("$ sweep"),
@@ -71,12 +71,12 @@ impl Block {
         self.mark.as_deref() == Some("endless")
     }
 
-    /// One of no page.
+    /// A block that stands in no page.
     pub fn of(language: &str, text: &str) -> Block {
         Block { language: language.to_owned(), mark: None, text: format!("{text}\n"), place: 0..0 }
     }
 
-    /// How many lines are shown below the commands of a console.
+    /// The number of lines that a console shows below its commands.
     pub fn shown_lines(&self) -> usize {
         self.commands().iter().map(|(_, shown)| shown.lines().count()).sum()
     }

@@ -12,7 +12,7 @@ use super::reader::Printed;
 static OWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( UTC|Z)?", "TIME"),
-        // A line may end within one.
+        // A date or a time alone, where a table breaks a line within a timestamp.
         (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\b[0-9]{2}:[0-9]{2}( UTC)", "TIME"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
         (r"\b(run|wake|session) [0-9a-f]{8}\b", "$1 ID"),
@@ -38,7 +38,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// With BLESS set, the pages are written anew in place of being compared.
+/// True if BLESS is set: then the pages are written anew in place of being compared.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 pub fn is_blessing() -> bool {
     std::env::var("BLESS").is_ok()
@@ -52,7 +52,7 @@ pub fn compare(page: &Page, blocks: &[Block], printed: &[Printed]) {
     }
 }
 
-/// The same, and nothing is ever written: of what the page does not show literally.
+/// Like `compare`, but never writes into the page: for blocks that the page does not show literally.
 pub fn expect_as_shown(page: &Page, blocks: &[Block], printed: &[Printed]) {
     for (block, printed) in otherwise(blocks, printed) {
         for ((command, shown), printed) in block.commands().iter().zip(printed) {
@@ -65,7 +65,7 @@ pub fn expect_as_shown(page: &Page, blocks: &[Block], printed: &[Printed]) {
     }
 }
 
-/// The consoles that show otherwise.
+/// The consoles that show something else than was printed.
 fn otherwise<'a>(blocks: &'a [Block], printed: &'a [Printed]) -> Vec<(&'a Block, &'a Printed)> {
     let consoles = blocks.iter().zip(printed).filter(|(block, _)| block.language == "console");
     let is_otherwise = |(block, printed): &(&Block, &Printed)| {
@@ -74,7 +74,7 @@ fn otherwise<'a>(blocks: &'a [Block], printed: &'a [Printed]) -> Vec<(&'a Block,
     consoles.filter(is_otherwise).collect()
 }
 
-/// Compares what a page quotes of this: blocks of `text` with a mark, such as `demo`. How many there are.
+/// Compares the quotations of a page, its blocks of `text` with this mark, with what was printed. Returns their number.
 pub fn compare_quotations(page: &Page, mark: &str, of: &str) -> usize {
     let is_quotation = |block: &Block| block.language == "text" && block.mark.as_deref() == Some(mark);
     let quotations: Vec<Block> = page.blocks().into_iter().filter(is_quotation).collect();
@@ -94,7 +94,7 @@ pub fn compare_quotations(page: &Page, mark: &str, of: &str) -> usize {
     quotations.len()
 }
 
-/// From the line with which a quotation begins to the next one with which it ends.
+/// The printed lines from the one with which a quotation begins to the one with which it ends.
 fn quotation(lines: &[&str], quoted: &str) -> String {
     let same = |line: &str, as_line: Option<&str>| as_line.is_some_and(|other| normal(line) == normal(other));
     let first = lines.iter().position(|line| same(line, quoted.lines().next()));
@@ -106,7 +106,7 @@ fn quotation(lines: &[&str], quoted: &str) -> String {
 
 fn bless(page: &Page, otherwise: &[(&Block, &Printed)]) {
     let mut text = page.text.clone();
-    // From the end, so that what is before stays where it is.
+    // The last block first, so that the places of the others stay valid.
     for (block, printed) in otherwise.iter().rev() {
         let commands = block.commands();
         let anew: String =

@@ -94,7 +94,7 @@ fn table(columns: &[Column]) -> String {
     format!("| column | type | meaning |\n|---|---|---|\n{}", columns.iter().map(row).collect::<String>())
 }
 
-/// What Rust says of each relation: its columns, as the contract writes their types.
+/// The columns that Rust has for each relation, with their types as the contract writes them.
 fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
     let read = |file: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(file);

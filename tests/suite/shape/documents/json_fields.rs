@@ -50,7 +50,7 @@ fn every_field_of_every_schema_is_described_and_says_what_null_means_where_it_ma
     json::schemas().iter().for_each(|(name, schema)| look(name, schema));
 }
 
-/// What a document is, its fields, and its named parts.
+/// The section of one document: what it is, its fields, and its named parts.
 fn section(schema: &Value) -> String {
     let mut text = format!("\n## {}\n{}\n", word(schema, "title"), wrapped(word(schema, "description")));
     text += &part(schema);
@@ -86,7 +86,7 @@ fn parts_in(schema: &Value) -> String {
     if links.is_empty() { String::new() } else { format!("the fields of {}", links.join(" and ")) }
 }
 
-/// A line for each field, and for those of the objects in it that have no name of their own.
+/// A row for each field, and for each field of an inner object that has no name of its own.
 fn rows(schema: &Value, before: &str) -> String {
     let mut text = String::new();
     for (name, field) in fields(schema, "properties") {
@@ -99,7 +99,7 @@ fn rows(schema: &Value, before: &str) -> String {
     text
 }
 
-/// Of what type a field is, in words.
+/// The type of a field, in words.
 fn kind_of(field: &Value) -> String {
     if let Some(reference) = field["$ref"].as_str() {
         let name = reference.rsplit('/').next().expect("a name");

@@ -32,7 +32,7 @@ fn the_guide_to_the_native_tables_can_be_followed_on_postgresql() {
     run(&mut connect_server(), &format!("drop database {name} with (force)"));
 }
 
-/// What the page says that is different there.
+/// A block of the page, changed as the page's section on SQLite says.
 fn on_sqlite(block: Block) -> Block {
     static AGO: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"now\(\) ([-+]) interval '([^']+)'").expect("an expression"));
@@ -85,7 +85,7 @@ on_each_database! {
     }
 }
 
-/// Eight runners at once, for five wakes.
+/// Starts eight runners at once for five wakes; five of them must find one.
 fn each_wake_is_taken_once(world: &mut World, runner: &[&str]) {
     let agent = world.agent("idle");
     let issues: Vec<Id> = (0..5).map(|_| world.orphan(&agent)).collect();

@@ -15,13 +15,13 @@ fn begun(world: &mut World, status: &str) -> (Id, Id) {
     (issue, run)
 }
 
-/// A sweep that leaves nobody time.
+/// Sweeps without a grace or a delay.
 fn sweep_impatiently(world: &World) -> Swept {
     let policy = Policy { orphan_grace: TimeDelta::zero(), retry_delay: TimeDelta::zero(), ..world.options().policy };
     world.sweep_as(&Options { policy, ..world.options() })
 }
 
-/// What a careless runner does: it takes the wake, and its run fails.
+/// Does what a careless runner does: it takes the wake, and its run fails.
 fn run_fails(world: &mut World, issue: &Id, wake: &str) {
     let (id, ended) = (Id::generate(), world.ago(1));
     world.run("update wakes set status = 'completed'");

@@ -32,7 +32,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files below a directory of the project whose names end so.
+/// The files below a directory of the project that have one of these endings.
 fn files(directory: &str, endings: &[&str]) -> Vec<PathBuf> {
     let (mut found, mut directories) = (Vec::new(), vec![root().join(directory)]);
     while let Some(directory) = directories.pop() {
@@ -57,7 +57,7 @@ fn pages() -> Vec<Page> {
     files(".", &["md"]).into_iter().map(read).collect()
 }
 
-/// What of a page is no prose: code, tables, and comments.
+/// The parts of a page that are no prose: code, tables, and comments.
 fn exempt(text: &str) -> Vec<Range<usize>> {
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let is_exempt = |event: &Event| match event {
@@ -83,7 +83,7 @@ fn long_lines(text: &str) -> Vec<&str> {
     found
 }
 
-/// A text on lines that are not too long.
+/// A text, broken into lines of at most `WIDTH_MAX` characters.
 pub fn wrapped(text: &str) -> String {
     wrapped_within(WIDTH_MAX, text)
 }
@@ -130,7 +130,7 @@ fn links(text: &str) -> Vec<String> {
     Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(of).filter(|link| !is_elsewhere(link)).collect()
 }
 
-/// Does a link on this page lead to something that exists?
+/// True if a link on this page leads to something that exists.
 fn leads_somewhere(page: &Path, text: &str, link: &str) -> bool {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
     let target = page.parent().expect("a directory").join(path);
@@ -156,7 +156,7 @@ fn dead_references(text: &str) -> Vec<&str> {
     named.filter(|page| !leads_somewhere(&root().join("Cargo.toml"), "", page)).collect()
 }
 
-/// Those of these pages to which an index has no link.
+/// The pages to which an index has no link.
 fn not_in(index: &str, pages: &[String]) -> Vec<String> {
     let linked = links(index);
     pages.iter().filter(|page| !linked.contains(page)).cloned().collect()
@@ -194,7 +194,7 @@ fn every_link_of_a_page_leads_to_something_that_exists() {
     assert!(dead.is_empty(), "{}", dead.concat());
 }
 
-/// All but the changelog, which describes the past.
+/// The changelog is left out: it describes the past.
 #[test]
 fn every_path_that_a_page_names_exists() {
     for Page { path, text } in pages().into_iter().filter(|page| !page.path.ends_with("CHANGELOG.md")) {
@@ -223,7 +223,7 @@ fn the_index_names_every_page_of_the_documentation() {
     assert_eq!(not_in(&Page::read("docs/README.md").text, &pages), Vec::<String>::new());
 }
 
-/// Negative control of those above.
+/// Negative control of the tests above.
 #[test]
 fn long_pages_and_lines_dead_links_and_pages_that_are_not_named_are_found() {
     assert!(is_a_front_page(&"a line\n".repeat(130)) && !is_a_front_page(&"a line\n".repeat(131)));

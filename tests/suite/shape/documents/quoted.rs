@@ -94,7 +94,7 @@ fn what_the_documents_quote_is_what_is_printed() {
     }
 }
 
-/// Slack takes it, the webhook refuses it, and the dead-man's switch answers.
+/// The receivers are as the page has them: Slack accepts the message, the webhook refuses it, and the switch answers.
 #[test]
 fn what_a_test_of_the_notifications_prints_is_what_the_documents_show() {
     let _turn = turn();

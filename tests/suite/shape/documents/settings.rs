@@ -26,7 +26,7 @@ fn the_settings_in_the_document_are_those_of_the_table() {
     }
 }
 
-/// Each line of `--help` stands alone, and says something.
+/// Each line of `--help` is understood alone.
 #[test]
 fn every_setting_has_a_line_of_its_own() {
     for known in GROUPS.iter().flat_map(|group| &group.settings) {
@@ -36,7 +36,7 @@ fn every_setting_has_a_line_of_its_own() {
     }
 }
 
-/// In the order of the table.
+/// The titles of the groups, in the order of the table.
 fn titles() -> Vec<&'static str> {
     let mut titles: Vec<&str> = Vec::new();
     for Group { title, .. } in GROUPS.iter() {
