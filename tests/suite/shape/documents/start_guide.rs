@@ -11,8 +11,8 @@ pub const GUIDE: &str = "docs/start.md";
 /// Before this heading the page promises that sweep writes nothing about a reader's work.
 const FIRST_REAL_SWEEP: &str = "\n## 6. ";
 
-/// A small company, as Paperclip's own server would have written it. One issue is at work, and one has an agent that is
-/// gone.
+/// A small company, as Paperclip's own server would have written it. One issue is at work, with a sign of life a minute
+/// ago, and the agent of another one is gone.
 const COMPANY: &str = r#"
     insert into companies (id, name, issue_prefix, default_responsible_user_id) values
         ('c0a00000-0000-4000-8000-000000000001', 'Acme', 'ACM', 'ada');
@@ -30,7 +30,8 @@ const COMPANY: &str = r#"
                  (5, 'Accept SEPA direct debit', 'Bruno', interval '20 minutes')) as work (n, title, agent, idle)
     join agents on agents.name = work.agent;
     insert into heartbeat_runs (company_id, agent_id, status, context_snapshot, created_at, updated_at, started_at)
-    select company_id, assignee_agent_id, 'running', jsonb_build_object('issueId', id), started_at, now(), started_at
+    select company_id, assignee_agent_id, 'running', jsonb_build_object('issueId', id), started_at,
+        now() - interval '1 minute', started_at
     from issues where identifier = 'ACM-5';
 "#;
 
