@@ -1,14 +1,15 @@
-//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_reasons` need to know
-//! of the rules to find it without calling them.
+//! A subject's state in one word, as boards and `sweep status` show it; what a person can do about what needs one; and
+//! what the views `…_reasons` need to know of the rules to find a state without calling them.
 
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::assignee::WAKEABLE;
-use super::reason::STUCK_WAKE;
+use super::decision::STUCK_WAKE;
+use super::issue::unblock_action;
 use super::session::{Activity, Ended, FINISHED};
+use super::subject::WAKEABLE;
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
 
 /// The state of one subject, in the order of urgency.
@@ -55,10 +56,10 @@ pub enum BoardState {
 impl BoardState {
     pub const ALL: &[BoardState] = <BoardState as strum::VariantArray>::VARIANTS;
 
-    /// People were notified of it.
+    /// The states of which people were notified.
     pub const WAITING_FOR_PEOPLE: &[BoardState] = &[BoardState::Escalated, BoardState::Abandoned];
 
-    /// The next sweep decides what becomes of it.
+    /// The states of which the next sweep decides what follows.
     pub const STRANDED: &[BoardState] =
         &[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
 
@@ -84,7 +85,7 @@ impl BoardState {
         self.into()
     }
 
-    /// Can a subject of this kind be in it?
+    /// True if a subject of this kind can be in this state.
     pub fn is_of(self, kind: Kind) -> bool {
         match self {
             BoardState::Orphaned => kind == Kind::Issue,
@@ -105,8 +106,8 @@ impl BoardState {
     }
 }
 
-/// Why a session is escalated whose process has ended, as the views name it: whatever people were notified of, a crash
-/// is what they find.
+/// The views' names of the reasons for which a session is escalated whose process has ended: whatever people were
+/// notified of, a crash is what they find.
 pub const ESCALATED_CRASHES: [&str; 2] = ["escalated_crash", "escalated_crash_unseen"];
 
 /// What the views take from the rules, besides the limits of `Policy`.
@@ -118,7 +119,7 @@ pub struct Vocabulary {
     finished: &'static [&'static str],
     /// What an agent does when it cannot go on without a person.
     needs_person: Vec<&'static str>,
-    /// By the names that the views give to reasons.
+    /// The states and texts of the reasons, with the names that the views give to reasons.
     reasons: BTreeMap<&'static str, BoardReason>,
 }
 
@@ -142,10 +143,11 @@ impl Vocabulary {
     }
 }
 
-type Named = (&'static str, BoardState, String);
+/// A reason's name in the views, its state, and its text.
+type NamedReason = (&'static str, BoardState, String);
 
-/// Where somebody else said why, in a text of his own, the views show that text alone.
-fn left() -> Vec<Named> {
+/// The reasons for which a subject is left. Where somebody else said why, the views show that text alone.
+fn left() -> Vec<NamedReason> {
     let own = String::new;
     let stuck = Reason::StuckWake(TimeDelta::zero());
     let reasons = [
@@ -166,7 +168,7 @@ fn left() -> Vec<Named> {
     named.collect()
 }
 
-fn skipped() -> Vec<Named> {
+fn skipped() -> Vec<NamedReason> {
     let unavailable = Unavailable::Status { name: "{agent}".to_owned(), status: "{status}".to_owned() };
     [
         ("no_such_agent", Unavailable::NoSuchAgent),
@@ -177,7 +179,7 @@ fn skipped() -> Vec<Named> {
     .into()
 }
 
-fn stranded() -> Vec<Named> {
+fn stranded() -> Vec<NamedReason> {
     let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
     let (coded, unseen) = (Ended::crash(&Ended::with_exit_code("{exit_code}")), Ended::crash(Ended::UNSEEN));
     vec![
@@ -189,4 +191,55 @@ fn stranded() -> Vec<Named> {
         (ESCALATED_CRASHES[0], BoardState::Escalated, coded),
         (ESCALATED_CRASHES[1], BoardState::Escalated, unseen),
     ]
+}
+
+/// What needs a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need<'a> {
+    /// An issue that an escalation blocked, or the host itself: how its agent is made to go on.
+    Blocked(&'a str),
+    /// An issue that is to do, and that nothing will start.
+    Unstarted,
+    /// Work in progress of which people were notified.
+    Escalated(Kind),
+    /// A session whose process crashed.
+    Crashed,
+    /// Work whose agent is gone or rests for good.
+    Abandoned,
+    /// A wake that nobody takes up.
+    StuckWake,
+    /// A row that fails in each sweep.
+    Quarantined,
+    /// A notification that does not arrive.
+    Undelivered,
+    /// What the guard leaves as it is.
+    HeldBack,
+}
+
+/// What a person can do now about what needs one, in a sentence or two.
+pub fn advice(need: Need) -> String {
+    match need {
+        Need::Blocked(resume_advice) => return unblock_action(resume_advice),
+        Need::Unstarted => "Wake its agent, give it to somebody else, or close it.",
+        Need::Escalated(Kind::Issue) => "Wake its agent, give it to somebody else, say what it waits for, or close it.",
+        Need::Escalated(Kind::Step) => {
+            "Finish, skip or restart the step. Its plan stays stalled until none of its steps is."
+        }
+        Need::Escalated(Kind::Session) => {
+            "Look at what its agent shows or asks. Then answer it, start it again, or end it."
+        }
+        Need::Crashed => {
+            "Start it again with sweep watch, by its name. Or pause it: then it needs nobody until it is started again."
+        }
+        Need::Abandoned => "Give it to an agent that works, let its agent work again, or close it.",
+        Need::StuckWake => {
+            "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
+        }
+        Need::Quarantined => "Mend the row, then release it: the next sweep examines it again.",
+        Need::Undelivered => "See why its destination refused it, and send a test message.",
+        Need::HeldBack => {
+            "See with a dry run whether that many are stranded. If it is true, sweep once without the guard."
+        }
+    }
+    .to_owned()
 }

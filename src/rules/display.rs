@@ -98,7 +98,7 @@ const INVISIBLE: [(char, char); 27] = [
     ('\u{E0000}', '\u{E0FFF}'),
 ];
 
-/// Is it one of them? White space is among them as far as it is a control: a newline, a tab.
+/// True for a character that nobody sees. White space is among them as far as it is a control: a newline, a tab.
 pub fn is_invisible(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_control()

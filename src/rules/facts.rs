@@ -1,9 +1,13 @@
-//! What every kind of subject knows about itself.
+//! What every kind of subject knows about itself: what may be wrong with it, and the clauses of that definition.
 
-use chrono::TimeDelta;
+use std::fmt::{Display, Formatter, Result as FormatResult};
 
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::display::{humanize, queued_for};
 use super::session::AgentState;
-use super::{Assignee, Cause, Clause, ContinueBy, Finding, History, Policy, Reason};
+use super::{AHEAD_MAX, Assignee, Cause, ContinueBy, History, Policy, Reason};
 
 /// What every kind of subject knows about itself.
 pub trait Facts {
@@ -21,8 +25,8 @@ pub trait Facts {
     fn allowance(&self, policy: &Policy) -> RetryBudget {
         RetryBudget { remedy: ContinueBy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
-    /// May the last attempt still help for a while after it was made, and after what it began has ended? What it left
-    /// behind may be taken up by the host.
+    /// True if the last attempt may still help for a while after it was made, and after what it began has ended: the
+    /// host may take up what it left behind.
     fn last_attempt_may_help(&self, _policy: &Policy) -> bool {
         true
     }
@@ -50,7 +54,123 @@ pub struct RetryBudget {
     pub delay: TimeDelta,
 }
 
-/// What is wrong, or why nothing is: the first clause that does not hold.
+/// Returns what is wrong, or why nothing is: the first clause that does not hold.
 pub(super) fn diagnosis((finding, clauses): &(Finding, Vec<Clause>)) -> Result<Finding, Reason> {
     clauses.iter().find_map(|clause| clause.failure.clone()).map_or(Ok(*finding), Err)
+}
+
+/// What is wrong with a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Finding {
+    /// An issue in progress that nobody is working on.
+    Orphaned,
+    /// A plan step in progress for too long.
+    Stalled,
+    /// A session that shows no sign of life.
+    Silent,
+    /// A session that repeats itself.
+    Looping,
+    /// A session whose process ended before its work.
+    Crashed,
+    /// A session whose agent asks a person something, or cannot go on without one.
+    Waiting,
+    /// A session that moves, and does nothing new.
+    NoProgress,
+}
+
+impl Finding {
+    /// The finding's name for programs.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The words with which the finding's definition begins, before the clauses.
+    pub fn definition(self) -> &'static str {
+        match self {
+            Finding::Orphaned => "An issue is orphaned if and only if:",
+            Finding::Stalled => "A plan step is stalled, and nothing is on its way, if and only if:",
+            Finding::Silent => "A session is silent, and nothing is on its way, if and only if:",
+            Finding::Looping => "A session is looping, and nothing is on its way, if and only if:",
+            Finding::Crashed => "A session is crashed, and nothing is on its way, if and only if:",
+            Finding::Waiting => "A session waits for a person, and nothing is on its way, if and only if:",
+            Finding::NoProgress => "A session is without progress, and nothing is on its way, if and only if:",
+        }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter) -> FormatResult {
+        f.write_str(match self {
+            Finding::Waiting => "waiting for a person",
+            Finding::NoProgress => "without progress",
+            finding => finding.name(),
+        })
+    }
+}
+
+/// One clause of a finding's definition, as one subject meets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// What it demands, in words.
+    pub demand: String,
+    /// The value that was found, in words.
+    pub found: String,
+    /// Why the subject is left; none when the clause holds.
+    pub failure: Option<Reason>,
+    /// The clause demands patience of sweeps alone: a person who asks for something does not wait for it.
+    pub is_patience: bool,
+}
+
+impl Clause {
+    pub(super) fn new(demand: impl Into<String>, found: impl Into<String>, failure: Option<Reason>) -> Clause {
+        Clause { demand: demand.into(), found: found.into(), failure, is_patience: false }
+    }
+
+    pub(super) fn of_patience(self) -> Clause {
+        Clause { is_patience: true, ..self }
+    }
+}
+
+pub(super) fn is_in_progress(status: &str) -> bool {
+    status == "in_progress"
+}
+
+/// The clause that the subject's status says that it is in progress.
+pub(super) fn in_progress(status: &str) -> Clause {
+    let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
+    Clause::new("it is in progress", humanize(status), failure)
+}
+
+/// The clause that the subject waits for nothing.
+pub(super) fn no_wait_is_declared(wait: Option<&str>) -> Clause {
+    let failure = wait.map(|wait| Reason::DeclaredWait(wait.to_owned()));
+    Clause::new("no wait is declared", wait.unwrap_or("none"), failure)
+}
+
+/// The clause that no run is live; `last_end` says how the last one ended, if that is known.
+pub(super) fn no_run_is_live(has_live_run: bool, last_end: Option<&str>) -> Clause {
+    let found = match (has_live_run, last_end) {
+        (true, _) => "one is".to_owned(),
+        (false, None) => "none".to_owned(),
+        (false, Some(end)) => format!("none; the last: {end}"),
+    };
+    Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
+}
+
+/// The clause that no wake is pending. One that is old, or lies in the future, is reported as stuck.
+/// `detail` says which wake it is, and what became of it so far.
+pub(super) fn no_wake_is_pending(
+    history: &History,
+    since: Option<DateTime<Utc>>,
+    detail: Option<&str>,
+    policy: &Policy,
+) -> Clause {
+    let age = since.map(|since| history.observed_at - since);
+    let is_stuck = |age| policy.wake_stuck_after < age || age < -AHEAD_MAX;
+    let reason = |age| if is_stuck(age) { Reason::StuckWake(age) } else { Reason::PendingWake };
+    let found = age.map_or("none".to_owned(), |age| format!("one, {}", queued_for(age)));
+    let found = [Some(found.as_str()), detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    Clause::new("no wake is pending", found, age.map(reason))
 }

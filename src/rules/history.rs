@@ -5,16 +5,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::Id;
 use super::display::{HumanDuration, format_utc};
 
-/// What is further ahead of the database's clock was dated by a clock that was wrong.
+/// A time that is further ahead of the database's clock was written by a clock that was wrong.
 pub const AHEAD_MAX: TimeDelta = TimeDelta::minutes(1);
 
 /// What happened to the subject so far, by the database's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     pub observed_at: DateTime<Utc>,
-    /// Its latest sign of life.
+    /// The subject's latest sign of life.
     pub idle_since: DateTime<Utc>,
-    /// When it last showed progress by itself.
+    /// When the subject last showed progress by itself.
     pub episode_began_at: DateTime<Utc>,
     /// Continuations in this episode, as far as they began.
     pub attempts: u32,
@@ -34,14 +34,14 @@ pub struct History {
     pub exemption: Option<Exemption>,
 }
 
-/// Whose exemption it is.
+/// To what an exemption belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Whose {
     Subject,
-    /// Of all that its agent has.
+    /// To an agent: it holds for all that the agent has.
     Agent,
-    /// Of all that is its tenant's.
+    /// To a tenant: it holds for all that is the tenant's.
     Tenant,
 }
 
@@ -74,12 +74,13 @@ pub struct OpenRecovery {
 }
 
 impl History {
-    /// Has another episode begun since this recovery?
+    /// True if another episode has begun since this recovery.
     pub(super) fn is_newer_than(&self, open: &OpenRecovery) -> bool {
         open.since < self.episode_began_at
     }
 
-    /// Nothing was done about the subject yet; it showed progress when it was last alive, and not since.
+    /// The history of a subject about which nothing was done yet: it showed progress when it was last alive, and not
+    /// since.
     pub fn never_tried(idle_since: DateTime<Utc>, observed_at: DateTime<Utc>) -> History {
         History {
             observed_at,
@@ -98,7 +99,8 @@ impl History {
         }
     }
 
-    /// It showed progress by itself at this time: what was tried before belongs to an earlier episode.
+    /// Records that the subject showed progress by itself at this time: what was tried before belongs to an earlier
+    /// episode.
     pub(super) fn progressed(&mut self, at: DateTime<Utc>) {
         if self.episode_began_at < at {
             self.episode_began_at = at;
@@ -108,8 +110,8 @@ impl History {
         }
     }
 
-    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future
-    /// would be so until then: nothing waits for it.
+    /// The end of a delay that began at this time; None if it is over. A time in the future, which a clock that was ahead
+    /// has written, delays nothing.
     pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         let at = at.filter(|at| self.observed_at - *at < delay && *at - self.observed_at <= AHEAD_MAX)?;
         Some(at.checked_add_signed(delay).unwrap_or(at))
@@ -119,23 +121,23 @@ impl History {
         self.observed_at - self.idle_since
     }
 
-    /// Is its last sign of life older than that? A start or a sign that lies in the future is life as well.
+    /// True if the last sign of life is older than this grace. A start or a sign that lies in the future is life as well.
     pub(super) fn is_quiet_for_longer_than(&self, grace: TimeDelta) -> bool {
         self.episode_began_at <= self.observed_at && grace < self.idle_for()
     }
 
-    /// By how much a sign of life, or its start, lies in the future.
+    /// How far a sign of life, or the start of the episode, lies in the future.
     pub fn ahead(&self) -> Option<TimeDelta> {
         let ahead = self.idle_since.max(self.episode_began_at) - self.observed_at;
         (TimeDelta::zero() < ahead).then_some(ahead)
     }
 
-    /// The ledger's number of the last attempt in this episode: also those that never began have one.
+    /// The ledger's number of the last attempt in this episode; attempts that never began have one, too.
     pub fn attempts_recorded(&self) -> u32 {
         self.attempts.saturating_add(self.attempts_unserved)
     }
 
-    /// For how long there was no sign of life.
+    /// For how long there was no sign of life, in words.
     pub fn describe_idleness(&self) -> String {
         let latest = self.idle_since.max(self.episode_began_at);
         match latest <= self.observed_at {

@@ -2,11 +2,11 @@
 //! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say
 //! what follows, and it has been idle for longer than `orphan_grace`.
 //!
-//! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
+//! Whether the run did good work is not judged here. A run that succeeded and left its issue in progress left an orphan.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::clause::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
+use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
 use super::display::{HumanDuration, Quote};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 

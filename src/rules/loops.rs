@@ -16,16 +16,14 @@
 mod line;
 mod scan;
 mod turns;
-mod window;
 
 pub use line::{Essence, without_middle};
 pub use turns::Loop;
-use turns::kinds;
-use window::Window;
+use turns::{Window, kinds};
 
 /// The loop in which this output ends. It needs the last 40 lines, and more if spinners are among them.
 pub fn detect_loop(lines: &[impl AsRef<str>]) -> Option<Loop> {
-    let window = Window::read(lines);
+    let window = Window::parse(lines);
     kinds().find_map(|kind| kind.find_in(&window))
 }
 

@@ -1,4 +1,4 @@
-//! What the operator allows.
+//! What the operator allows: the limits of what a sweep does by itself, and the guard that stops it.
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,16 +13,17 @@ pub struct Policy {
     pub grace_after_run: Option<TimeDelta>,
     #[serde(rename = "step_stalled_after_seconds", with = "seconds")]
     pub step_stalled_after: TimeDelta,
-    /// A session that takes commands.
+    /// The silence of a session that takes commands.
     #[serde(rename = "session_silent_after_seconds", with = "seconds")]
     pub session_silent_after: TimeDelta,
-    /// A session that takes none, such as a host's run; and for so long children that compute are progress.
+    /// The silence of a session that takes no commands, such as a host's run; for so long children that compute are
+    /// progress.
     #[serde(rename = "run_silent_after_seconds", with = "seconds")]
     pub run_silent_after: TimeDelta,
-    /// A session whose agent waits for a person: what a person answers sooner is no news.
+    /// How long an agent must have waited for a person: a question that is answered sooner is no news.
     #[serde(rename = "session_waiting_after_seconds", with = "seconds")]
     pub session_waiting_after: TimeDelta,
-    /// A session that moves, and does nothing new.
+    /// How long a session may move and do nothing new.
     #[serde(rename = "session_no_progress_after_seconds", with = "seconds")]
     pub session_no_progress_after: TimeDelta,
     #[serde(rename = "wake_stuck_after_seconds", with = "seconds")]
@@ -30,7 +31,7 @@ pub struct Policy {
     /// People are notified of work whose agent is gone or terminated when it has been idle for longer.
     #[serde(rename = "abandoned_after_seconds")]
     pub abandoned_after: After,
-    /// The same of work whose agent is paused, or waits for an approval.
+    /// People are notified of work whose agent is paused, or waits for an approval, when it has been idle for longer.
     #[serde(rename = "paused_after_seconds")]
     pub paused_after: After,
     #[serde(rename = "retry_delay_seconds", with = "seconds")]
@@ -40,14 +41,14 @@ pub struct Policy {
     /// Continuations in 24 hours, and escalations, however often the episode restarts.
     pub attempts_per_day_max: u32,
     pub escalation: Escalation,
-    /// Between two commands to one session, and before one that nobody takes counts as ignored.
+    /// The pause between two commands to one session, and before one that nobody takes counts as ignored.
     #[serde(rename = "nudge_delay_seconds", with = "seconds")]
     pub nudge_delay: TimeDelta,
     /// Nudges per episode.
     pub nudges_max: u32,
     /// What is typed into a session that is stuck.
     pub nudge_message: String,
-    /// Are crashed sessions relaunched?
+    /// True if crashed sessions are relaunched.
     pub auto_relaunch: bool,
     /// Relaunches per episode.
     pub relaunches_max: u32,
@@ -79,7 +80,7 @@ impl Default for Policy {
     }
 }
 
-/// After which time something is done, or that it never is. In JSON seconds, or null.
+/// The time after which something is done, or that it never is. In JSON seconds, or null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     Off,
@@ -118,7 +119,7 @@ pub enum Escalation {
     CommentOnly,
 }
 
-/// To the millisecond, as the settings are.
+/// Durations as seconds, to the millisecond, as the settings are.
 mod seconds {
     use chrono::TimeDelta;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -134,5 +135,76 @@ mod seconds {
         let seconds = f64::deserialize(deserializer)?;
         TimeDelta::try_milliseconds((seconds * 1000.0).round() as i64)
             .ok_or_else(|| serde::de::Error::custom("a duration of too many seconds"))
+    }
+}
+
+/// The guard against acting at scale on a false picture: when half the world looks stranded, it is the look that is
+/// wrong. It stops a sweep at a kind of which more than `share` and more than `min` of the subjects in progress look
+/// stranded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Guard {
+    /// From 0 to 1.
+    pub share: f64,
+    pub min: u32,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Guard { share: 0.5, min: 20 }
+    }
+}
+
+impl Guard {
+    /// The most that may look stranded.
+    pub fn stranded_max(&self, in_progress: u64) -> u64 {
+        self.share_of(in_progress).max(self.min.into())
+    }
+
+    /// True if a larger share than `share` looks stranded, however few that are.
+    pub fn exceeds_share(&self, stranded: u64, in_progress: u64) -> bool {
+        self.share_of(in_progress) < stranded
+    }
+
+    fn share_of(&self, in_progress: u64) -> u64 {
+        // A little more, since 0.29 of 100 would come out below 29.
+        (self.share * in_progress as f64 + 1e-6).floor() as u64
+    }
+
+    pub fn stops(&self, stranded: u64, in_progress: u64) -> bool {
+        self.stranded_max(in_progress) < stranded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::Guard;
+
+    #[rstest]
+    #[case::nothing_is_in_progress(0.5, 20, 0, 0, false)]
+    #[case::all_of_a_few(0.5, 20, 20, 20, false)]
+    #[case::one_more_than_a_few(0.5, 20, 21, 21, true)]
+    #[case::many_but_not_half(0.5, 20, 49, 100, false)]
+    #[case::exactly_half(0.5, 20, 50, 100, false)]
+    #[case::one_more_than_half(0.5, 20, 51, 100, true)]
+    #[case::half_of_an_odd_number_is_rounded_down(0.5, 20, 51, 101, true)]
+    #[case::exactly_a_share_that_no_float_is(0.29, 20, 29, 100, false)]
+    #[case::one_more_than_a_share_that_no_float_is(0.29, 20, 30, 100, true)]
+    #[case::exactly_a_third_of_very_many(0.333, 20, 3_330_000, 10_000_000, false)]
+    #[case::one_more_than_a_third_of_very_many(0.333, 20, 3_330_001, 10_000_000, true)]
+    #[case::a_share_of_zero_leaves_the_minimum(0.0, 5, 5, 1000, false)]
+    #[case::a_share_of_zero_and_one_more(0.0, 5, 6, 1000, true)]
+    #[case::zero_and_zero_stop_at_the_first(0.0, 0, 1, 1000, true)]
+    #[case::zero_and_zero_have_nothing_to_stop(0.0, 0, 0, 1000, false)]
+    #[case::a_share_of_one_never_stops(1.0, 0, 1000, 1000, false)]
+    fn it_stops_when_more_than_the_share_and_more_than_the_minimum_look_stranded(
+        #[case] share: f64,
+        #[case] min: u32,
+        #[case] stranded: u64,
+        #[case] in_progress: u64,
+        #[case] stops: bool,
+    ) {
+        assert_eq!(Guard { share, min }.stops(stranded, in_progress), stops);
     }
 }

@@ -1,17 +1,20 @@
 //! What a person may ask to be done with one subject, and why it is refused.
 //!
-//! Who asks knows more than a sweep: a request goes on without patience and beyond the bounds, that is the graces and
-//! thresholds, `retry_delay`, the attempts of an episode and of a day, and an escalation that nobody has answered. It
+//! A person who asks knows more than a sweep: a request goes on without patience and beyond the bounds, that is the
+//! graces and thresholds, `retry_delay`, the attempts of an episode and of a day, and an escalation that nobody has answered. It
 //! is refused if and only if it would be wrong now: somebody is at work, something is on its way already, a wait or an
 //! exemption holds, or nobody could take it up.
 
-mod objections;
-
 use std::fmt::{Display, Formatter, Result as FormatResult};
 
+use super::display::humanize;
+use super::facts::no_wake_is_pending;
+use super::issue::IssueFacts;
+use super::session::SessionFacts;
+use super::step::{StepFacts, is_open};
 use super::{Cause, Clause, ContinueBy, Decision, Facts, Kind, Policy, Reason, Unavailable, Verdict, decide};
 
-/// What is asked for.
+/// What a person may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Request {
@@ -59,7 +62,7 @@ pub trait Requested: Facts {
 impl Request {
     pub const ALL: &[Request] = <Request as strum::VariantArray>::VARIANTS;
 
-    /// As its command is called.
+    /// The name of the request's command.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -75,7 +78,7 @@ impl Request {
         }
     }
 
-    /// How the subject is continued; none where its own row is written.
+    /// How the request continues its subject; None if it writes the subject's own row instead.
     pub fn remedy(self) -> Option<ContinueBy> {
         match self {
             Request::Wake => Some(ContinueBy::Wake),
@@ -106,8 +109,11 @@ impl Display for Asked {
     }
 }
 
-/// May it be done? Then this is the verdict: a continuation; or, where the subject's own row is to be written, what a
-/// sweep would decide before that.
+/// Returns the verdict if the request may be carried out: a continuation; or, where the subject's own row is to be
+/// written, what a sweep would decide before that.
+///
+/// # Errors
+/// Why the request is refused.
 pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Result<Verdict, Refusal> {
     let mut objection = facts.objection(request, policy);
     if let Some(refusal) = objection.take_if(|refusal| refusal.host_commands.is_none()) {
@@ -147,11 +153,6 @@ pub fn after(request: Request, facts: &impl Facts, policy: &Policy) -> Verdict {
 impl Refusal {
     fn new(why: impl Into<String>, what_would_change_it: impl Into<String>) -> Refusal {
         Refusal { why: why.into(), what_would_change_it: what_would_change_it.into(), host_commands: None }
-    }
-
-    /// The first of these clauses that does not hold, beside those that demand patience alone.
-    fn of_first(clauses: Vec<Clause>) -> Option<Refusal> {
-        first_failure(clauses).map(Refusal::from)
     }
 }
 
@@ -196,6 +197,123 @@ impl From<Cause> for Refusal {
         };
         Refusal::new(cause.to_string(), change)
     }
+}
+
+impl Requested for IssueFacts {
+    fn objection(&self, _request: Request, policy: &Policy) -> Option<Refusal> {
+        // A person has an issue started that is to do and that nothing else will start, and one that its host blocked
+        // and says how to go on with.
+        let is_blocked_by_host = self.status == "blocked" && self.resume_commands.is_some();
+        let is_to_do = self.status == "todo" && (self.unstarted.is_some() || self.declared_wait.is_some());
+        let of_status = usize::from(is_to_do || is_blocked_by_host);
+        let clauses = self.definition(policy).1.into_iter().skip(of_status);
+        let wrong = first_failure(clauses.collect()).map(|reason| match reason {
+            Reason::NotInProgress(status) if status == "blocked" => {
+                Refusal::new("it is blocked", format!("it is unblocked: {}", self.resume_advice))
+            }
+            // What is no patience of a sweep's is its host's time.
+            Reason::Recent => Refusal::new(
+                "its last run ended a moment ago, and its host may be about to say what follows",
+                format!("time: its host has {}s", self.run_end_grace.num_milliseconds() as f64 / 1000.0),
+            ),
+            reason => reason.into(),
+        });
+        wrong.or_else(|| {
+            let refusal = Refusal::new(self.unreachable.clone()?, self.resume_advice.clone());
+            Some(Refusal { host_commands: self.resume_commands.clone(), ..refusal })
+        })
+    }
+}
+
+impl Requested for StepFacts {
+    fn objection(&self, request: Request, policy: &Policy) -> Option<Refusal> {
+        if request.remedy().is_some() {
+            let wrong = first_failure(self.definition(policy).1).map(Refusal::from);
+            return wrong.or_else(|| self.unreachable(policy).map(Refusal::from));
+        }
+        let (statuses, expected): (&[&str], _) = match request {
+            Request::SkipStep => (&["pending", "in_progress"], "it is pending or in progress"),
+            _ => (&["in_progress"], "it is in progress"),
+        };
+        let wake = no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy);
+        match (statuses.contains(&self.step.status.as_str()), self.has_live_run, wake.failure) {
+            (false, ..) => Some(Refusal::new(format!("it is {}", humanize(&self.step.status)), expected)),
+            _ if !is_open(&self.plan_status) => Some(Reason::PlanNotOpen(self.plan_status.clone()).into()),
+            (true, true, _) => Some(Reason::LiveRun.into()),
+            // Nobody takes up a wake that is stuck.
+            (true, false, Some(Reason::PendingWake)) => Some(Reason::PendingWake.into()),
+            (true, false, _) => None,
+        }
+    }
+}
+
+impl Requested for SessionFacts {
+    fn objection(&self, request: Request, _policy: &Policy) -> Option<Refusal> {
+        if request == Request::Resume {
+            let advice = "it is paused: sweep pause";
+            return (!self.session.is_paused).then(|| Refusal::new("its stall detection is not paused", advice));
+        }
+        if self.session.status != "active" {
+            return Some(Reason::NotInProgress(self.session.status.clone()).into());
+        }
+        match request {
+            Request::Nudge => not_to_be_disturbed(self).or_else(|| not_to_be_typed_into(self)),
+            Request::Relaunch => not_to_be_disturbed(self).or_else(|| not_to_be_started(self)),
+            Request::Heartbeat => self.session.ended.is_some().then(|| has_ended(self)),
+            Request::Pause => {
+                self.session.is_paused.then(|| Refusal::new("its stall detection is paused already", PAUSE_ENDS))
+            }
+            Request::Resume | Request::Wake | Request::FailStep | Request::SkipStep => None,
+        }
+    }
+}
+
+/// What has people and sweeps look after a paused session again.
+const PAUSE_ENDS: &str = "its pause ends: sweep resume";
+
+/// Any command that is pending keeps another one away, however old it is.
+fn not_to_be_disturbed(facts: &SessionFacts) -> Option<Refusal> {
+    let finished = facts.issue_is_not_finished().and_then(|clause| clause.failure);
+    let wait = || facts.session.declared_wait.clone().map(Reason::DeclaredWait);
+    let command = || facts.session.pending_command_since.map(|_| Reason::PendingCommand);
+    finished.or_else(wait).or_else(command).map(|reason| match reason {
+        Reason::DeclaredWait(_) if facts.session.is_paused => Refusal::new(reason.to_string(), PAUSE_ENDS),
+        reason => reason.into(),
+    })
+}
+
+/// Keys that are typed at a question would answer it.
+fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
+    match facts.question() {
+        _ if facts.session.ended.is_some() => Some(has_ended(facts)),
+        _ if !facts.session.takes_commands => Some(Cause::NoChannel.into()),
+        Some(agent) => Some(Cause::Asks(agent.describe()).into()),
+        None => (!facts.session.takes_nudges).then(|| Cause::NotAtPrompt.into()),
+    }
+}
+
+fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
+    let Some(ended) = &facts.session.ended else {
+        return Some(Refusal::new("its process runs", "its process ends; to type something into it: sweep nudge"));
+    };
+    let issue = facts.issue.as_ref();
+    match ended.exit_code {
+        Some(0) => Some(Reason::EndedWell.into()),
+        _ if !facts.session.takes_commands => Some(Cause::NoChannel.into()),
+        _ if issue.is_some_and(|issue| issue.has_live_run) => {
+            Some(Refusal::new("somebody else is at work on its issue", "that work ends"))
+        }
+        _ if issue.is_some_and(|issue| issue.pending_wake_since.is_some()) => Some(Refusal::new(
+            "a wake for its issue is pending, or another of its sessions is being started",
+            "that is taken up, or cancelled",
+        )),
+        _ => None,
+    }
+}
+
+fn has_ended(facts: &SessionFacts) -> Refusal {
+    let how = facts.session.ended.map(|ended| ended.describe()).unwrap_or_default();
+    Refusal::new(format!("its process has ended {how}"), "it is started again: sweep relaunch")
 }
 
 #[cfg(test)]

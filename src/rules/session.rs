@@ -13,22 +13,18 @@
 //!   `session_no_progress_after`: it moves, and does nothing new.
 //!
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
-//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started
-//! again; whoever is without progress is not either, since only a person can see why.
+//! Something is done only when no command is on its way to it. An agent that waits for a person is never typed to or
+//! started again; one without progress is not either, since only a person can see why.
 
 mod agent;
-mod comment;
-mod definition;
-mod ended;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-pub use agent::{Activity, AgentState, phrase};
-pub use comment::escalation_comment;
-pub use ended::Ended;
+pub use agent::{Activity, AgentState, Ended, phrase};
 
-use super::clause::no_wait_is_declared;
-use super::display::humanize;
+use super::display::{HumanDuration, Quote, format_utc, humanize, linked};
+use super::facts::{no_run_is_live, no_wait_is_declared, no_wake_is_pending};
+use super::issue::tried;
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
     detect_loop,
@@ -41,13 +37,13 @@ pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
 /// screen that flickers is none.
 const QUESTIONS_PER_DAY_MAX: u32 = 24;
 
-/// So many lines are more than the echo of a nudge and a word in answer.
+/// More lines than the echo of a nudge and a word in answer have.
 const ANSWER_MAX: usize = 20;
 
 /// A process that was relaunched shows progress once it has been active for longer.
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
-/// One session of an agent, as it stands.
+/// One session of an agent, as its rows show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     pub id: Id,
@@ -65,7 +61,7 @@ pub struct Session {
     pub active_at: DateTime<Utc>,
     /// Its latest step forward: output that was no repetition.
     pub progressed_at: DateTime<Utc>,
-    /// Does its supervisor report progress apart from other signs of life?
+    /// True if its supervisor reports progress apart from other signs of life.
     pub reports_progress: bool,
     /// None while its process runs.
     pub ended: Option<Ended>,
@@ -73,9 +69,9 @@ pub struct Session {
     pub silent_after: Option<TimeDelta>,
     /// The last lines of its output, oldest first. Facts do not keep them: of many sessions they take much memory.
     pub recent_output: Vec<String>,
-    /// Can it be nudged and relaunched?
+    /// True if it can be nudged and relaunched.
     pub takes_commands: bool,
-    /// May something be typed into it now? Its supervisor knows.
+    /// True if something may be typed into it now, as its supervisor knows.
     pub takes_nudges: bool,
     /// What its agent is doing, as far as its supervisor knows.
     pub agent: Option<AgentState>,
@@ -89,7 +85,7 @@ pub struct LinkedIssue {
     pub id: Id,
     /// As stored.
     pub status: String,
-    /// Is a run, or another session, at work on it?
+    /// True if a run, or another session, is at work on it.
     pub has_live_run: bool,
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
@@ -118,7 +114,7 @@ impl SessionFacts {
         SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
     }
 
-    /// With the loop that its output shows, and the signs of life and progress that it shows itself. Progress ends an
+    /// Adds the loop that the session's output shows, and the signs of life and progress that it shows itself. Progress ends an
     /// episode where the session's supervisor reports it, else any activity. The output of a loop is none; neither are
     /// the first minutes of a process that was relaunched, else one that crashes at every start is relaunched for ever.
     fn with_its_own_signs(self) -> SessionFacts {
@@ -139,7 +135,7 @@ impl SessionFacts {
         SessionFacts { session, history, repeats, ..self }
     }
 
-    /// What it is examined for.
+    /// What the session is examined for.
     fn suspicion(&self, policy: &Policy) -> Finding {
         match (&self.session.ended, &self.repeats) {
             (Some(_), _) => Finding::Crashed,
@@ -156,7 +152,7 @@ impl SessionFacts {
         self.session.agent.as_ref().filter(|agent| agent.activity.needs_person())
     }
 
-    /// A host's runs have thresholds of their own.
+    /// True if `session_no_progress_after` applies: a host's runs have thresholds of their own.
     fn reports_progress(&self) -> bool {
         self.session.reports_progress && self.session.takes_commands
     }
@@ -170,7 +166,7 @@ impl SessionFacts {
         self.threshold(policy) < self.history.observed_at - self.session.active_at
     }
 
-    /// Would it be nudged now, if it took nudges?
+    /// True if the session would be nudged now, if it took nudges.
     fn may_be_nudged(&self, policy: &Policy) -> bool {
         let rests =
             self.history.last_attempt_at.is_some_and(|last| self.history.observed_at - last < policy.nudge_delay);
@@ -180,6 +176,82 @@ impl SessionFacts {
     /// For how long the oldest command has been queued.
     fn command_pending_for(&self) -> Option<TimeDelta> {
         self.session.pending_command_since.map(|since| self.history.observed_at - since)
+    }
+
+    pub(super) fn issue_is_not_finished(&self) -> Option<Clause> {
+        let status = &self.issue.as_ref()?.status;
+        let is_finished = FINISHED.contains(&status.as_str());
+        let failure = is_finished.then(|| Reason::IssueFinished(status.clone()));
+        Some(Clause::new("its issue is not finished", humanize(status), failure))
+    }
+
+    /// The clause that no command is on its way. One that nobody takes for `nudge_delay` is `unreachable`.
+    fn no_command_is_pending(&self, policy: &Policy) -> Clause {
+        let pending = self.command_pending_for();
+        let found = pending.map_or("none".to_owned(), |age| format!("one, for {}", HumanDuration(age)));
+        let is_on_its_way = pending.is_some_and(|age| age <= policy.nudge_delay);
+        Clause::new("no command is on its way to it", found, is_on_its_way.then_some(Reason::PendingCommand))
+    }
+
+    fn clauses_of(&self, finding: Finding, policy: &Policy) -> Vec<Clause> {
+        let now = self.history.observed_at;
+        let lasts = |demand: &str, since: DateTime<Utc>, threshold: TimeDelta| {
+            let found = format!("{}, since {}", HumanDuration(now - since), format_utc(since));
+            let failure = (now - since <= threshold).then_some(Reason::Recent);
+            Clause::new(format!("{demand} for longer than {}", HumanDuration(threshold)), found, failure)
+        };
+        let (threshold, Session { progressed_at, active_at, ended, .. }) = (self.threshold(policy), &self.session);
+        match (finding, ended, &self.repeats, self.question()) {
+            (Finding::Crashed, Some(ended), ..) => self.clauses_of_end(ended, policy),
+            (Finding::Waiting, _, _, Some(agent)) => vec![
+                Clause::new("its agent waits for a person", agent.describe(), None),
+                lasts("it has done so", agent.since, policy.session_waiting_after),
+            ],
+            (Finding::Looping, _, Some(repeats), _) => vec![
+                Clause::new("its last lines repeat", repeats.to_string(), None),
+                lasts("it made no progress", *progressed_at, threshold),
+            ],
+            (Finding::NoProgress, ..) => {
+                vec![lasts("it made no progress", *progressed_at, policy.session_no_progress_after)]
+            }
+            _ => vec![lasts("it showed no sign of life", *active_at, threshold)],
+        }
+    }
+
+    fn clauses_of_end(&self, ended: &Ended, policy: &Policy) -> Vec<Clause> {
+        let is_past = ended.at <= self.history.observed_at;
+        let (has_live_run, wake) =
+            self.issue.as_ref().map_or((false, None), |issue| (issue.has_live_run, issue.pending_wake_since));
+        vec![
+            Clause::new(
+                "its process has ended",
+                format!("at {}", format_utc(ended.at)),
+                (!is_past).then_some(Reason::Recent),
+            ),
+            Clause::new(
+                "it did not end well",
+                ended.describe(),
+                (ended.exit_code == Some(0)).then_some(Reason::EndedWell),
+            ),
+            no_run_is_live(has_live_run, None),
+            no_wake_is_pending(&self.history, wake, None, policy),
+        ]
+    }
+
+    /// What is wrong with the session, in a sentence.
+    pub fn happened(&self, policy: &Policy) -> String {
+        let now = self.history.observed_at;
+        let Session { ended, active_at, progressed_at, .. } = &self.session;
+        let no_progress_for = HumanDuration(now - *progressed_at);
+        match (self.suspicion(policy), ended, self.question()) {
+            (Finding::Waiting, _, Some(agent)) => format!("It {}.", agent.describe()),
+            (Finding::Crashed, Some(ended), _) => {
+                format!("It crashed {}, {} ago.", ended.describe(), HumanDuration(now - ended.at))
+            }
+            (Finding::Looping, ..) => format!("It repeats itself and made no progress for {no_progress_for}."),
+            (Finding::NoProgress, ..) => format!("It moves, and did nothing new for {no_progress_for}."),
+            _ => format!("It showed no sign of life for {}.", HumanDuration(now - *active_at)),
+        }
     }
 }
 
@@ -259,9 +331,42 @@ impl Facts for SessionFacts {
     }
 }
 
-/// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
+/// True if the output was a loop a few lines ago: the echo of a nudge, or a word in answer, is no end of it.
 fn looped_lately(output: &[String]) -> bool {
     (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
+}
+
+/// The comment of an escalation on the session's issue. Markdown. It quotes the question that the agent asks, and nothing
+/// else of the session's output, which may hold anything. The session's name is a link to its page, if it has one.
+pub fn escalation_comment(
+    facts: &SessionFacts,
+    cause: &Cause,
+    policy: &Policy,
+    quote: Quote,
+    url: Option<&str>,
+) -> String {
+    let Session { title, identifier, id, .. } = &facts.session;
+    let name = linked(quote(identifier.as_ref().unwrap_or(&id.0)), url);
+    let agent = match &facts.assignee {
+        Assignee::Agent { name: Some(name), .. } => format!(" of {}", quote(name)),
+        Assignee::Agent { .. } | Assignee::Nobody => String::new(),
+    };
+    let session = format!("Session {name}{agent}, running {}", quote(title));
+    let happened = facts.happened(policy);
+    if let (Finding::Waiting, Some(agent)) = (facts.suspicion(policy), facts.question()) {
+        let question = if agent.question.is_empty() { String::new() } else { format!(": {}", quote(&agent.question)) };
+        let phrase = agent.phrase();
+        return format!(
+            "**A session waits for a person.** {session}, {phrase}{question}.\n\n\
+             What you can do: look at it and answer it. Nothing was typed into it."
+        );
+    }
+    format!(
+        "**A session needs a person.** {session}, is stuck. {happened}\n\n\
+         Tried: {tried} ({cause}).\n\n\
+         What you can do: look at it and answer it, end it, or start it again. It was left as it is.",
+        tried = tried(facts.history.attempts, facts.history.last_attempt_at),
+    )
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::clause::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
+use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::display::{HumanDuration, Quote, humanize, linked};
 use super::issue::tried;
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
@@ -94,15 +94,16 @@ impl Facts for StepFacts {
 }
 
 impl StepFacts {
-    /// Is the plan stalled, and may what is open of this step be settled, or a person have given the step up? If not,
-    /// nobody asks about the other steps of the plan, of which there may be many.
+    /// True if the plan is stalled, and what is open of this step may be settled, or a person may have given the step up.
+    /// If not, nobody asks about the other steps of the plan, of which there may be many.
     pub fn may_recover_its_plan(&self) -> bool {
         let is_over = self.history.open.as_ref().is_some_and(|open| self.history.is_newer_than(open));
         let may_recover = !is_in_progress(&self.step.status) || is_over;
         self.plan_status == "stalled" && may_recover
     }
 
-    /// Stalled; or old, and not healed since sweep did something about it.
+    /// True if the step keeps its plan stalled: it is stalled itself; or it is old, and has not healed since sweep did
+    /// something about it.
     pub fn holds_its_plan(&self, policy: &Policy) -> bool {
         let is_old = self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
         match (self.diagnose(policy), &self.history.open) {
@@ -124,12 +125,12 @@ pub(super) fn is_open(plan_status: &str) -> bool {
     matches!(plan_status, "executing" | "stalled")
 }
 
-/// The steps that are in progress for longer than their own threshold, else `threshold`; in the order given.
+/// The ids of the steps that are in progress for longer than their own threshold, else `threshold`; in the order given.
 pub fn detect_stalled_steps(steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> Vec<Id> {
     steps.iter().filter(|step| step.is_stalled(now, threshold)).map(|step| step.id.clone()).collect()
 }
 
-/// Is the plan executing or stalled, with at least one stalled step?
+/// True if the plan is executing or stalled, with at least one stalled step.
 pub fn is_plan_stalled(plan_status: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> bool {
     is_open(plan_status) && steps.iter().any(|step| step.is_stalled(now, threshold))
 }
@@ -176,7 +177,7 @@ impl PlanProgress {
         PlanProgress { now, threshold, steps: 0, behind: 0, in_progress: None, pending: None, stuck_since: None }
     }
 
-    /// The next step by its position.
+    /// Takes in the next step by its position.
     pub fn add(&mut self, step: &Step) {
         self.steps += 1;
         let place = || (step.position, step.title.clone());
@@ -191,6 +192,7 @@ impl PlanProgress {
         }
     }
 
+    /// The plan's status, after all of its steps.
     pub fn status(self, stored: &str) -> PlanStatus {
         let stuck_since = self.stuck_since.filter(|_| is_open(stored));
         let derived = match (is_open(stored), stuck_since) {

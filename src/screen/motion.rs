@@ -31,7 +31,7 @@ pub struct Motion {
 impl Motion {
     /// Takes in the lines on the screen, and returns whether any of them is progress.
     pub fn is_progress<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>, now: Instant) -> bool {
-        let essences: Vec<Essence> = lines.into_iter().filter_map(Essence::of).collect();
+        let essences: Vec<Essence> = lines.into_iter().filter_map(Essence::parse).collect();
         let clocks = self.clocks_among(&essences, now);
         let mut is_progress = false;
         for essence in &essences {

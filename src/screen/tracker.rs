@@ -201,7 +201,7 @@ fn is_alike(one: &Statement, other: &Statement) -> bool {
 
 /// Whether two questions are the same but for what changes by itself, such as a clock.
 fn is_same_question(one: &Statement, other: &Statement) -> bool {
-    Essence::of(&one.question) == Essence::of(&other.question)
+    Essence::parse(&one.question) == Essence::parse(&other.question)
 }
 
 #[cfg(test)]

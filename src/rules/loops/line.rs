@@ -26,7 +26,7 @@ const REDRAWS: [&str; 9] =
     ["\x1b[2K", "\x1b[1K", "\x1b[G", "\x1b[0G", "\x1b[1G", "\x1b[A", "\x1b[1A", "\x1b[F", "\x1b[1F"];
 
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct OutputLine {
     /// The line without what changes by itself. Lines with equal words have equally many counters.
     pub words: String,
     /// What may be a picture of an animation, if the same words occur with another one: `|` before them, dots behind.
@@ -39,14 +39,14 @@ pub struct Line {
     pub seen: String,
 }
 
-impl Line {
-    /// Reads a line; None if it has neither words nor counters.
-    pub fn read(line: &str) -> Option<Line> {
+impl OutputLine {
+    /// Parses a line; None if it has neither words nor counters.
+    pub fn parse(line: &str) -> Option<OutputLine> {
         let seen = visible(line);
         let (text, frame) = without_frame(&seen);
         let scan = scan(text);
         let has_words = scan.words.contains(char::is_alphanumeric) && !scan.spins;
-        let line = Line {
+        let line = OutputLine {
             has_words,
             frame,
             words: scan.words,
@@ -56,13 +56,13 @@ impl Line {
         (line.has_words || !line.counters.is_empty()).then_some(line)
     }
 
-    pub fn equals(&self, other: &Line) -> bool {
+    pub fn equals(&self, other: &OutputLine) -> bool {
         self.words == other.words && self.frame == other.frame
     }
 
     /// Whether this line is the earlier one but for numbers, ids and at most one name: then it is about the next thing,
     /// as `31 passed` after `30 passed`, or `deploying b` after `deploying a`. Not for ids alone, which may be random.
-    pub fn continues(&self, earlier: &Line) -> bool {
+    pub fn continues(&self, earlier: &OutputLine) -> bool {
         let before: Vec<&str> = earlier.words.split(' ').collect();
         let now: Vec<&str> = self.words.split(' ').collect();
         let differing = || before.iter().zip(&now).filter(|(before, now)| before != now);
@@ -72,7 +72,7 @@ impl Line {
     }
 
     /// Whether a later line is this one with other counters.
-    fn is_redrawn_as(&self, later: &Line) -> bool {
+    fn is_redrawn_as(&self, later: &OutputLine) -> bool {
         self.equals(later) && self.counters != later.counters
     }
 }
@@ -87,8 +87,8 @@ pub struct Essence {
 
 impl Essence {
     /// The essence of a line; None if it has neither words nor counters.
-    pub fn of(line: &str) -> Option<Essence> {
-        let Line { words, counters, .. } = Line::read(line)?;
+    pub fn parse(line: &str) -> Option<Essence> {
+        let OutputLine { words, counters, .. } = OutputLine::parse(line)?;
         Some(Essence { words, counters })
     }
 
@@ -108,9 +108,9 @@ impl Essence {
 }
 
 /// Drops the words that occur in several frames: they are an animation.
-pub fn drop_animations(lines: &mut Vec<Line>) {
-    let moves = |line: &Line| {
-        let differs = |other: &Line| other.words == line.words && other.frame != line.frame && !other.frame.is_empty();
+pub fn drop_animations(lines: &mut Vec<OutputLine>) {
+    let moves = |line: &OutputLine| {
+        let differs = |other: &OutputLine| other.words == line.words && other.frame != line.frame && !other.frame.is_empty();
         !line.frame.is_empty() && lines.iter().any(differs)
     };
     let moving: Vec<bool> = lines.iter().map(moves).collect();
@@ -120,8 +120,8 @@ pub fn drop_animations(lines: &mut Vec<Line>) {
     lines.retain(|line| line.has_words || !line.counters.is_empty());
 }
 
-/// Of successive lines that differ only by their counters, keeps the last one: it is the same line, drawn again.
-pub fn keep_last_drawings(lines: &mut Vec<Line>) {
+/// Keeps the last of successive lines that differ only by their counters: they are one line, drawn again.
+pub fn keep_last_drawings(lines: &mut Vec<OutputLine>) {
     let drawn_again = |at: usize| lines.get(at + 1).is_some_and(|later| lines[at].is_redrawn_as(later));
     let mut last = (0..lines.len()).map(|at| !drawn_again(at)).collect::<Vec<_>>().into_iter();
     lines.retain(|_| last.next().unwrap_or(true));

@@ -1,4 +1,7 @@
-//! What a session's agent is doing, as its supervisor saw it on the screen or heard it from the agent itself.
+//! What a session's agent is doing, as its supervisor sees it, and how its process ended.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -16,6 +19,7 @@ pub struct AgentState {
     pub evidence: String,
 }
 
+/// What an agent does, in one word.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -23,9 +27,9 @@ pub struct AgentState {
 #[strum(serialize_all = "snake_case")]
 pub enum Activity {
     Working,
-    /// At its prompt, which is empty.
+    /// The agent is at its prompt, which is empty.
     Idle,
-    /// For a person.
+    /// It waits for a person.
     Waiting,
     /// It has no context or no quota left.
     Exhausted,
@@ -42,7 +46,7 @@ impl Activity {
         name.parse().ok()
     }
 
-    /// Can it not go on without a person?
+    /// True if the agent cannot go on without a person.
     pub fn needs_person(self) -> bool {
         matches!(self, Activity::Waiting | Activity::Exhausted)
     }
@@ -79,5 +83,40 @@ impl AgentState {
             "" => self.phrase().to_owned(),
             question => format!("{}: “{question}”", self.phrase()),
         }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ended {
+    pub at: DateTime<Utc>,
+    /// 128 and more: `sweep watch`, like a shell, adds 128 to a signal. Null: by a signal, or nobody saw it.
+    pub exit_code: Option<i32>,
+}
+
+impl Ended {
+    pub(in crate::rules) const UNSEEN: &str = "by a signal, or unseen";
+
+    /// The exit codes after signals 1 to 64.
+    const OF_SIGNALS: RangeInclusive<i32> = 129..=192;
+
+    pub(in crate::rules) fn with_exit_code(code: impl Display) -> String {
+        format!("with exit code {code}")
+    }
+
+    /// How the process ended, in words. The view `session_details` says this, too.
+    pub(in crate::rules) fn describe(&self) -> String {
+        match self.exit_code {
+            None => Ended::UNSEEN.to_owned(),
+            Some(code) if Ended::OF_SIGNALS.contains(&code) => {
+                Ended::with_exit_code(format!("{code} (signal {})", code - 128))
+            }
+            Some(code) => Ended::with_exit_code(code),
+        }
+    }
+
+    /// A crash, as a sentence; `how` is what `describe` says.
+    pub(in crate::rules) fn crash(how: &str) -> String {
+        format!("it crashed {how}")
     }
 }

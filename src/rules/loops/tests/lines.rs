@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use super::super::line::Line;
+use super::super::line::OutputLine;
 use super::super::scan::{CHANGING, COUNTER};
 
 #[rstest]
@@ -57,6 +57,6 @@ use super::super::scan::{CHANGING, COUNTER};
 #[case::a_sign_that_somebody_wrote("# 5/10 ~ 3", "# #/10 ~ 3")]
 #[case::a_table("a          b", "a b")]
 fn a_line_says_what_is_left(#[case] line: &str, #[case] words: &str) {
-    let line = Line::read(line).map(|line| line.words.replace(COUNTER, "#").replace(CHANGING, "~"));
+    let line = OutputLine::parse(line).map(|line| line.words.replace(COUNTER, "#").replace(CHANGING, "~"));
     assert_eq!(line.unwrap_or_else(|| "~".to_owned()), words);
 }

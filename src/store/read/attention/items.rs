@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::owner::Owner;
 use super::request::{Cursor, PageRequest, Source};
-use crate::rules::advice::{Need, advice};
+use crate::rules::board::{Need, advice};
 use crate::rules::{Id, Kind};
 use crate::store::db::ids::IdType;
 use crate::store::db::types::RawInstant;

@@ -8,7 +8,7 @@ use super::items::{Command, Item, OfSource, Placed, Reading, What, place};
 use super::owner::Owner;
 use super::request::Source;
 use super::sweeper::{HeldWork, Sweeper};
-use crate::rules::advice::Need;
+use crate::rules::board::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::db::after::{After, after};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use diesel::QueryResult;
 
 use super::items::{Command, Item, What};
-use crate::rules::advice::{Need, advice};
+use crate::rules::board::{Need, advice};
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::hosts::host_steps::{HostStep, Remedy, remedies};
