@@ -61,20 +61,101 @@
 //! # }
 //! ```
 
-mod config;
 mod detector;
 mod episode;
-mod event;
-mod output;
-mod registry;
 mod watched;
 
-pub use config::StallConfig;
-pub use detector::{StallDetector, StallDetectorHandle};
-pub use event::{Outcome, StallEvent};
-pub use registry::{AlreadyWatched, DetectorRegistry};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
 pub use tokio_util::sync::CancellationToken;
+
+use crate::rules::{Cause, Finding, Id, Loop, Policy};
+pub use detector::{AlreadyWatched, DetectorRegistry, StallDetector, StallDetectorHandle};
 pub use watched::Watched;
+
+/// What counts as a stall, and what is done about it. The defaults are those of `Policy`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StallConfig {
+    /// A session that is silent, or in a loop, for longer is stalled.
+    pub silent_after: Duration,
+    /// The delay between two nudges, and between the last one and the escalation.
+    pub nudge_delay: Duration,
+    /// How many nudges an episode has.
+    pub nudges_max: u32,
+    /// The message that `AutoNudge` asks to be typed.
+    pub nudge_message: Arc<str>,
+    /// How many nudges are sent in 24 hours, and how many escalations (at least one), over all episodes.
+    pub attempts_per_day_max: u32,
+}
+
+impl Default for StallConfig {
+    fn default() -> StallConfig {
+        let policy = Policy::default();
+        StallConfig {
+            silent_after: policy.session_silent_after.to_std().unwrap_or_default(),
+            nudge_delay: policy.nudge_delay.to_std().unwrap_or_default(),
+            nudges_max: policy.nudges_max,
+            nudge_message: policy.nudge_message.into(),
+            attempts_per_day_max: policy.attempts_per_day_max,
+        }
+    }
+}
+
+impl StallConfig {
+    /// The policy of a sweep with these limits.
+    fn policy(&self) -> Policy {
+        Policy {
+            session_silent_after: time_delta(self.silent_after),
+            nudge_delay: time_delta(self.nudge_delay),
+            nudges_max: self.nudges_max,
+            nudge_message: self.nudge_message.to_string(),
+            attempts_per_day_max: self.attempts_per_day_max,
+            ..Policy::default()
+        }
+    }
+}
+
+/// Cuts a duration to a century, which can be added to any moment of a clock that began at zero.
+fn time_delta(duration: Duration) -> TimeDelta {
+    let century = TimeDelta::days(36_500);
+    TimeDelta::from_std(duration).map_or(century, |delta| delta.min(century))
+}
+
+/// What has happened to a session, or should be done, after silence (or in a loop, no progress) for `silent_for`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StallEvent {
+    /// The session has been silent (`Finding::Silent`) or in a loop (`Finding::Looping`) for longer than its threshold.
+    /// `repeats` has the lines of the loop, which are the session's output and may contain anything.
+    Stalled { session_id: Id, finding: Finding, repeats: Option<Loop>, silent_for: Duration },
+    /// The message should be typed into the session, and `Watched::nudge_sent` be called then.
+    AutoNudge { session_id: Id, attempt: u32, attempts_max: u32, message: Arc<str>, silent_for: Duration },
+    /// A person should look at the session; nothing more is tried.
+    Escalated { session_id: Id, cause: Cause, attempts: u32, silent_for: Duration },
+    /// The session showed a sign of life, or after a loop progress, after this time and so many nudges.
+    SelfRecovered { session_id: Id, silent_for: Duration, attempts: u32 },
+}
+
+/// Whether every escalation of a watch was delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// No escalation was missed.
+    Delivered,
+    /// The channel was closed when this escalation, the latest, was due.
+    Undelivered(StallEvent),
+}
+
+impl StallEvent {
+    pub fn session_id(&self) -> &Id {
+        match self {
+            StallEvent::Stalled { session_id, .. }
+            | StallEvent::AutoNudge { session_id, .. }
+            | StallEvent::Escalated { session_id, .. }
+            | StallEvent::SelfRecovered { session_id, .. } => session_id,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

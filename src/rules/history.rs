@@ -9,7 +9,7 @@ use super::display::{HumanDuration, format_utc};
 pub const AHEAD_MAX: TimeDelta = TimeDelta::minutes(1);
 
 /// What happened to the subject so far, by the database's clock.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     pub observed_at: DateTime<Utc>,
     /// The subject's latest sign of life.
@@ -82,21 +82,7 @@ impl History {
     /// The history of a subject about which nothing was done yet: it showed progress when it was last alive, and not
     /// since.
     pub fn never_tried(idle_since: DateTime<Utc>, observed_at: DateTime<Utc>) -> History {
-        History {
-            observed_at,
-            idle_since,
-            episode_began_at: idle_since,
-            attempts: 0,
-            attempts_unserved: 0,
-            attempts_last_day: 0,
-            last_attempt_at: None,
-            last_attempt_ended_at: None,
-            escalated: false,
-            abandoned: false,
-            escalations_last_day: 0,
-            open: None,
-            exemption: None,
-        }
+        History { observed_at, idle_since, episode_began_at: idle_since, ..History::default() }
     }
 
     /// Records that the subject showed progress by itself at this time: what was tried before belongs to an earlier

@@ -44,7 +44,7 @@ const ANSWER_MAX: usize = 20;
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// One session of an agent, as its rows show it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
     pub id: Id,
     pub identifier: Option<String>,

@@ -8,7 +8,7 @@ use super::display::{humanize, one_line};
 use super::{After, Policy};
 
 /// A row's id as its database prints it: a hyphenated uuid.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Id(pub String);
 
 /// The kinds of subject, in the order in which they are swept.

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::config::StallConfig;
-use super::event::StallEvent;
+use super::{StallConfig, StallEvent};
 use crate::rules::session::{Session, SessionFacts};
 use crate::rules::{Assignee, Decision, Facts, Finding, History, Id, OpenRecovery, decide, detect_loop};
 
@@ -197,22 +196,14 @@ impl Episode {
         };
         let session = Session {
             id: view.session_id.clone(),
-            identifier: None,
-            title: String::new(),
             status: "active".to_owned(),
-            declared_wait: None,
-            is_paused: false,
             started_at: START,
             active_at: view.active_at,
             progressed_at: view.progressed_at,
-            reports_progress: false,
-            ended: None,
-            silent_after: None,
             recent_output: view.recent_output.clone(),
             takes_commands: true,
             takes_nudges: true,
-            agent: None,
-            pending_command_since: None,
+            ..Session::default()
         };
         SessionFacts::new(session, String::new(), Assignee::Nobody, None, history)
     }

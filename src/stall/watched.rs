@@ -1,4 +1,4 @@
-//! A watched session: what its task, its handle and the registry share.
+//! A watched session: what its task, its handle and the registry share, and the last lines of its output.
 //!
 //! A sign of life is one store to an atomic. The task sleeps until the earliest moment at which something could be due
 //! and then reads what was stored, so that no timer is ever moved. A sign of life wakes the task only when a stall was
@@ -7,6 +7,7 @@
 //!
 //! If both locks are held, `state` was locked before `output`.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -16,11 +17,9 @@ use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::config::StallConfig;
 use super::episode::{Due, Episode, Moment, START, SessionView};
-use super::event::{Outcome, StallEvent};
-use super::output::{OutputChange, RecentOutput};
-use crate::rules::Id;
+use super::{Outcome, StallConfig, StallEvent};
+use crate::rules::{Id, detect_loop, without_middle};
 
 /// A watched session. Its methods never wait, except for each other.
 pub struct Watched {
@@ -100,18 +99,13 @@ impl Watched {
             // Until the first output, each sign of life was progress.
             Box::new(Mutex::new(RecentOutput::new(moment_of(self.pulse.active_at.load(SeqCst)))))
         });
-        let change = {
-            let mut output = lock(output);
-            let now = self.nanoseconds();
-            self.pulse.active_at.fetch_max(now, SeqCst);
-            output.add(lines, moment_of(now))
-        };
-        let matters = match change {
-            OutputChange::Progress => self.pulse.awaits_sign.load(SeqCst),
-            // From now on the latest progress decides what is due.
-            OutputChange::LoopBegan => true,
-            OutputChange::LoopContinues => false,
-        };
+        let mut output = lock(output);
+        let (now, was_looping) = (self.nanoseconds(), output.is_looping);
+        self.pulse.active_at.fetch_max(now, SeqCst);
+        output.add(lines, moment_of(now));
+        // From the beginning of a loop on, the latest progress decides what is due.
+        let matters = if output.is_looping { !was_looping } else { self.pulse.awaits_sign.load(SeqCst) };
+        drop(output);
         if matters {
             self.wake.notify_one();
         }
@@ -244,7 +238,7 @@ impl Watched {
         // The output is read first: its progress was stored as a sign of life before.
         let output = self.output.get().map(|output| {
             let output = lock(output);
-            (output.progressed_at(), output.lines())
+            (output.progressed_at, output.lines.iter().cloned().collect())
         });
         let active_at = moment_of(self.pulse.active_at.load(SeqCst));
         let (progressed_at, recent_output) = output.unwrap_or_else(|| (active_at, Vec::new()));
@@ -284,4 +278,45 @@ fn moment_of(nanoseconds: i64) -> Moment {
 
 fn nanoseconds_of(moment: Moment) -> i64 {
     (moment - START).num_nanoseconds().unwrap_or(i64::MAX)
+}
+
+/// How many lines are kept: as many as a session's row holds, so that detectors and sweeps find the same loops.
+const LINES_MAX: usize = 20;
+
+/// How many bytes of a long line are kept, at its beginning and at its end.
+const LINE_END_MAX: usize = 900;
+
+/// The last lines of a session's output, oldest first, and when they were last progress.
+struct RecentOutput {
+    lines: VecDeque<String>,
+    /// When lines were last added that were no loop.
+    progressed_at: Moment,
+    is_looping: bool,
+}
+
+impl RecentOutput {
+    fn new(progressed_at: Moment) -> RecentOutput {
+        RecentOutput { lines: VecDeque::new(), progressed_at, is_looping: false }
+    }
+
+    /// Adds one or more complete lines. They are judged together, so that many lines at once cost little.
+    fn add(&mut self, text: &str, now: Moment) {
+        let has_text = |line: &&str| !line.trim().is_empty();
+        let last: Vec<&str> = text.lines().rev().filter(has_text).take(LINES_MAX).collect();
+        for line in last.into_iter().rev() {
+            if self.lines.len() == LINES_MAX {
+                self.lines.pop_front();
+            }
+            self.lines.push_back(without_middle(line, LINE_END_MAX).into_owned());
+        }
+        self.is_looping = detect_loop(self.lines.make_contiguous()).is_some();
+        if !self.is_looping {
+            self.progressed_at = self.progressed_at.max(now);
+        }
+    }
+
+    /// Shifts the latest progress by the length of a pause.
+    fn postpone(&mut self, by: TimeDelta, now: Moment) {
+        self.progressed_at = (self.progressed_at + by).min(now);
+    }
 }
