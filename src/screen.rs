@@ -5,23 +5,19 @@
 
 mod agent;
 mod emulator;
-pub mod event;
 mod look;
 mod motion;
-mod resumes;
+pub mod report;
 mod rule;
-mod signal;
 mod statement;
 mod tracker;
 
 pub use agent::{Agent, Agents, condensed, is_runner};
 pub use emulator::Emulator;
-pub use event::HookEvent;
 pub use look::{Capture, LineMode, Look};
 pub use motion::Motion;
-pub use resumes::resumes_at;
-pub use signal::Signal;
-pub use statement::{Evidence, Source, Statement};
+pub use report::HookEvent;
+pub use statement::{Statement, resumes_at};
 pub use tracker::{ActivityTracker, KnownActivity};
 
 #[cfg(test)]

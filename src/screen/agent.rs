@@ -10,9 +10,9 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
+use super::report::Signal;
 use super::rule::{Pattern, Rule, Text, plain};
-use super::signal::Signal;
-use super::statement::{Evidence, Source, Statement};
+use super::statement::{Statement, StatementSource};
 use crate::rules::session::Activity;
 pub use composer::condensed;
 
@@ -205,13 +205,7 @@ impl Agents {
     /// Reads what an agent reports of itself by an escape sequence.
     pub fn read_signal(&self, agent: Option<&Agent>, signal: &Signal) -> Option<Statement> {
         match signal {
-            Signal::Status { activity, kind, question, sequence } => Some(Statement {
-                activity: *activity,
-                kind: kind.clone(),
-                question: question.clone(),
-                resumes: None,
-                evidence: Evidence { source: Source::Sequence, what: (*sequence).to_owned() },
-            }),
+            Signal::Status(statement) => Some(statement.clone()),
             Signal::Notification(text) => {
                 let report = self.self_report(agent, Channel::Notification, text)?;
                 Some(statement(report, text.clone(), format!("its notification: {text}")))
@@ -247,12 +241,14 @@ impl Agents {
     }
 }
 
-fn statement(report: &SelfReport, question: String, what: String) -> Statement {
+/// What a title or a notification states.
+fn statement(report: &SelfReport, question: String, evidence: String) -> Statement {
     Statement {
         activity: report.state,
         kind: report.kind.clone(),
         question: if report.state == Activity::Waiting { question } else { String::new() },
         resumes: None,
-        evidence: Evidence { source: Source::Sequence, what },
+        source: StatementSource::Sequence,
+        evidence,
     }
 }

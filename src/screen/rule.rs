@@ -11,7 +11,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::look::{LineMode, Look};
-use super::statement::{Evidence, Source, Statement};
+use super::statement::{Statement, StatementSource};
 use crate::rules::session::Activity;
 use crate::text::redact;
 
@@ -130,9 +130,14 @@ impl Rule {
     }
 
     fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
-        let question = question_of(question);
-        let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
-        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(redact), evidence }
+        Statement {
+            activity: self.state,
+            kind: self.kind.clone(),
+            question: question_of(question),
+            resumes: resumes.map(redact),
+            source: StatementSource::Screen,
+            evidence: format!("screen, rule {agent}/{}, {lines}", self.id),
+        }
     }
 }
 

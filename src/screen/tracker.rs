@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::statement::{Source, Statement};
+use super::statement::{Statement, StatementSource};
 use crate::rules::Essence;
 use crate::rules::session::Activity;
 
@@ -124,18 +124,18 @@ impl ActivityTracker {
 
     /// Takes in a statement of any source.
     pub fn add(&mut self, statement: Statement, now: Instant) {
-        let is_repainted = statement.evidence.source == Source::Screen && std::mem::take(&mut self.is_repainted);
-        if statement.evidence.source == Source::Screen {
+        let is_repainted = statement.source == StatementSource::Screen && std::mem::take(&mut self.is_repainted);
+        if statement.source == StatementSource::Screen {
             let cut_off = self.unanswered.take_if(|unanswered| unanswered.is_cut_off).map(|it| it.question);
             self.screen = self.screen.take().or(cut_off).or(self.doubted.take());
         }
-        let known = match statement.evidence.source {
-            Source::Screen => &mut self.screen,
-            Source::Sequence => &mut self.sequence,
-            Source::Event => &mut self.event,
+        let known = match statement.source {
+            StatementSource::Screen => &mut self.screen,
+            StatementSource::Sequence => &mut self.sequence,
+            StatementSource::Event => &mut self.event,
         };
         // What was asked and answered is another question when it is reported once more.
-        let is_reported = statement.evidence.source != Source::Screen && statement.activity.needs_person();
+        let is_reported = statement.source != StatementSource::Screen && statement.activity.needs_person();
         let asked = self.unanswered.as_ref().map(|unanswered| &unanswered.question);
         let before = if is_reported { asked } else { known.as_ref() };
         let (mut since, mut worded_at) = (now, now);
@@ -148,18 +148,18 @@ impl ActivityTracker {
                 since = before.since;
             }
         }
-        let (activity, source) = (statement.activity, statement.evidence.source);
+        let (activity, source) = (statement.activity, statement.source);
         let said = KnownActivity { statement, since, worded_at };
         *known = Some(said.clone());
         match source {
-            Source::Screen => self.look_for_answer(activity, since, now),
-            Source::Sequence | Source::Event if activity.needs_person() => {
+            StatementSource::Screen => self.look_for_answer(activity, since, now),
+            StatementSource::Sequence | StatementSource::Event if activity.needs_person() => {
                 self.unanswered = Some(Unanswered::new(said, now));
             }
             // What was asked in a turn is answered when the agent goes on with it, or has ended it.
-            Source::Event => self.unanswered = None,
+            StatementSource::Event => self.unanswered = None,
             // A terminal is told of progress, and by a title, whatever is asked.
-            Source::Sequence => {}
+            StatementSource::Sequence => {}
         }
     }
 

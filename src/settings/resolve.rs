@@ -21,7 +21,7 @@ use crate::notify::{Notify, Secret, Target};
 use crate::parse::{Entry, LogFormat, listed};
 use crate::report::Format;
 use crate::rules::{Kind, Policy};
-use crate::screen::event::VARIABLE;
+use crate::screen::report::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::connect::databases::{Databases, Found};
 use crate::store::connect::open::Url;

@@ -24,7 +24,7 @@ pub struct StallDetector {
 /// A running detector. Dropping the handle stops it.
 #[must_use = "a detector ends with its handle"]
 pub struct StallDetectorHandle {
-    watched: Arc<Watched>,
+    pub(super) watched: Arc<Watched>,
     task: JoinHandle<()>,
 }
 

@@ -287,20 +287,20 @@ const LINES_MAX: usize = 20;
 const LINE_END_MAX: usize = 900;
 
 /// The last lines of a session's output, oldest first, and when they were last progress.
-struct RecentOutput {
-    lines: VecDeque<String>,
+pub struct RecentOutput {
+    pub lines: VecDeque<String>,
     /// When lines were last added that were no loop.
-    progressed_at: Moment,
-    is_looping: bool,
+    pub progressed_at: Moment,
+    pub is_looping: bool,
 }
 
 impl RecentOutput {
-    fn new(progressed_at: Moment) -> RecentOutput {
+    pub fn new(progressed_at: Moment) -> RecentOutput {
         RecentOutput { lines: VecDeque::new(), progressed_at, is_looping: false }
     }
 
     /// Adds one or more complete lines. They are judged together, so that many lines at once cost little.
-    fn add(&mut self, text: &str, now: Moment) {
+    pub fn add(&mut self, text: &str, now: Moment) {
         let has_text = |line: &&str| !line.trim().is_empty();
         let last: Vec<&str> = text.lines().rev().filter(has_text).take(LINES_MAX).collect();
         for line in last.into_iter().rev() {

@@ -26,7 +26,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use super::event::WatchEvent;
 use super::probe::Probe;
 use super::record::{End, SharedRecord};
-use crate::screen::event::VARIABLE;
+use crate::screen::report::VARIABLE;
 use crate::text::redact;
 use keyboard::Keyboard;
 use output_pump::OutputPump;

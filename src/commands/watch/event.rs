@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli::EventFlags;
-use crate::screen::event::{VARIABLE, shortened};
+use crate::screen::report::{VARIABLE, shortened};
 use crate::settings::Environment;
 use crate::supervisor::hook_socket::send;
 use crate::text::redact;

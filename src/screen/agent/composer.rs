@@ -6,7 +6,7 @@ use super::{Agent, Agents};
 use crate::rules::session::Activity;
 use crate::screen::look::Look;
 use crate::screen::rule::{Pattern, plain, question_of};
-use crate::screen::statement::{Evidence, Source, Statement};
+use crate::screen::statement::{Statement, StatementSource};
 
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 4;
@@ -135,8 +135,9 @@ fn question_in(rows: &[&str], beside: &Statement, look: &Look, asks: impl Fn(&st
         activity: Activity::Waiting,
         kind: Some("question".to_owned()),
         question: question_of(&asked.join("\n")),
-        evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands around it", beside.evidence) },
         resumes: None,
+        source: StatementSource::Screen,
+        evidence: format!("{}, and what stands around it", beside.evidence),
     })
 }
 

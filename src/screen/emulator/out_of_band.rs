@@ -1,9 +1,9 @@
-//! What a program sends to its terminal besides text: its title, signals, the bell, and sequences that the emulator
-//! does not understand.
+//! What a program sends to its terminal besides text: its title, signals, the bell, sequences that the emulator does not
+//! understand, and strings for the terminal's device that the parser keeps to itself (APC, PM and SOS).
 
 use vt100::{Callbacks, Screen};
 
-use crate::screen::signal::{Signal, of_osc};
+use crate::screen::report::{Signal, parse_osc};
 
 /// The length of a title in characters.
 pub const TITLE_MAX: usize = 200;
@@ -94,11 +94,11 @@ impl Callbacks for OutOfBand {
             }
             _ => false,
         };
-        if let Some(signal) = of_osc(parameters) {
+        if let Some(signal) = parse_osc(parameters) {
             if self.signals.len() == SIGNALS_MAX {
                 // What may be a question is kept for longer.
                 let is_other =
-                    |signal: &Signal| matches!(signal, Signal::Status { activity, .. } if !activity.needs_person());
+                    |signal: &Signal| matches!(signal, Signal::Status(said) if !said.activity.needs_person());
                 self.signals.remove(self.signals.iter().position(is_other).unwrap_or(0));
             }
             self.signals.push(signal);
@@ -128,4 +128,42 @@ impl Callbacks for OutOfBand {
             self.is_painting = c == 'h' || self.is_painting && c != 'l';
         }
     }
+}
+
+/// No question is as long as this.
+const LENGTH_MAX: usize = 200;
+
+#[derive(Default)]
+pub struct DeviceStrings {
+    is_escaped: bool,
+    /// The string that has begun, from the character that says of which kind it is.
+    text: Option<Vec<u8>>,
+}
+
+impl DeviceStrings {
+    /// Reads on, and returns whether one of the strings may change what the terminal shows.
+    pub fn change_screen(&mut self, bytes: &[u8]) -> bool {
+        bytes.iter().any(|byte| self.changes_screen(*byte))
+    }
+
+    fn changes_screen(&mut self, byte: u8) -> bool {
+        // Other controls do not end an escape sequence.
+        let goes_on = self.is_escaped && byte < 0x20 && ![0x18, 0x1a].contains(&byte);
+        let is_escaped = std::mem::replace(&mut self.is_escaped, byte == 0x1b || goes_on);
+        match (&mut self.text, is_escaped, byte) {
+            (None, true, b'_' | b'^' | b'X') => self.text = Some(vec![byte]),
+            (None, ..) | (Some(_), false, 0x1b) => {}
+            (Some(text), false, b' '..=b'~') if text.len() < LENGTH_MAX => text.push(byte),
+            (Some(text), true, b'\\') if asks_for_pictures(text) => self.text = None,
+            (Some(_), ..) => return true,
+        }
+        false
+    }
+}
+
+/// Whether a string asks which pictures a terminal shows, by kitty's protocol, and shows none.
+fn asks_for_pictures(text: &[u8]) -> bool {
+    let about = text.strip_prefix(b"_G").and_then(|text| text.split(|byte| *byte == b';').next()).unwrap_or_default();
+    let mut actions = about.split(|byte| *byte == b',').filter(|key| key.starts_with(b"a=")).peekable();
+    actions.peek().is_some() && actions.all(|action| action == b"a=q")
 }

@@ -145,7 +145,7 @@ fn rows_that_another_terminal_may_have_wrapped_elsewhere_are_misread_while_they_
 fn lines_of_a_pane_that_its_terminal_may_have_wrapped_elsewhere_are_misread() {
     let is_misread = |line: &str| {
         let capture = Capture { size: (24, 20), text: format!("{line}\n> \n"), ..Capture::default() };
-        Emulator::of(&capture).look(None, Instant::now()).is_misread
+        Emulator::from_capture(&capture).look(None, Instant::now()).is_misread
     };
     assert!(is_misread(&"\u{ad}".repeat(20)) && is_misread(&format!("{}\u{26a0}\u{fe0f}", "x".repeat(18))));
     assert!(!is_misread("\x1b[38;5;123m\u{26a0}\u{fe0f} short\x1b[39m"), "negative control");

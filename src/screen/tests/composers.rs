@@ -196,7 +196,7 @@ fn a_question_below_a_composer_is_quoted() {
     let asked = read(command, RAW, &[rows, &["  Delete the branch?", "  Enter: yes"]].concat(), composer);
     let asked = asked.expect("a question");
     assert_eq!((asked.kind.as_deref(), asked.question.as_str()), (Some("question"), "Delete the branch? Enter: yes"));
-    assert_eq!(asked.evidence.what, "screen, rule Claude Code/composer, lines 1 to 3, and what stands around it");
+    assert_eq!(asked.evidence, "screen, rule Claude Code/composer, lines 1 to 3, and what stands around it");
 }
 
 /// An agent reads key by key, and shows what it has read; a child that reads a line leaves that to the terminal.

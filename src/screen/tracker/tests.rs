@@ -1,11 +1,10 @@
 //! What is believed of an agent when its sources say different things.
 
 use super::*;
-use crate::screen::Evidence;
 
-fn says(source: Source, activity: Activity, question: &str) -> Statement {
-    let evidence = Evidence { source, what: String::new() };
-    Statement { activity, kind: None, question: question.to_owned(), resumes: None, evidence }
+fn says(source: StatementSource, activity: Activity, question: &str) -> Statement {
+    let (question, evidence) = (question.to_owned(), String::new());
+    Statement { activity, kind: None, question, resumes: None, source, evidence }
 }
 
 fn after(seconds: u64, began: Instant) -> Instant {
@@ -19,9 +18,9 @@ fn activity(tracker: &ActivityTracker) -> Option<Activity> {
 #[test]
 fn what_the_screen_said_before_it_was_doubted_is_no_news() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    let idle = || Some(says(Source::Screen, Activity::Idle, ""));
+    let idle = || Some(says(StatementSource::Screen, Activity::Idle, ""));
     tracker.set_screen(idle(), began);
-    tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
+    tracker.add(says(StatementSource::Event, Activity::Waiting, "rm -rf"), after(5, began));
     tracker.doubt_screen();
     assert_eq!(tracker.on_screen(), None);
     tracker.set_screen(idle(), after(60, began));
@@ -35,11 +34,11 @@ fn what_the_screen_said_before_it_was_doubted_is_no_news() {
 /// A hook or a notification has reported a question, and the composer that was on the screen before is there again.
 #[test]
 fn what_was_reported_is_a_question_until_somebody_has_answered() {
-    let saw = |activity| Some(says(Source::Screen, activity, "rm -rf"));
+    let saw = |activity| Some(says(StatementSource::Screen, activity, "rm -rf"));
     let after_all = |screens: &[(u64, Option<Activity>)], is_keyed: bool| {
         let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
         tracker.set_screen(saw(Activity::Idle), began);
-        tracker.add(says(Source::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
+        tracker.add(says(StatementSource::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
         for (seconds, screen) in screens {
             tracker.set_screen(screen.and_then(saw), after(*seconds, began));
         }
@@ -61,8 +60,8 @@ fn what_was_reported_is_a_question_until_somebody_has_answered() {
 #[test]
 fn the_same_words_are_another_question_once_they_were_answered() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    let screen = |activity| Some(says(Source::Screen, activity, ""));
-    let asks = || says(Source::Event, Activity::Waiting, "rm -rf");
+    let screen = |activity| Some(says(StatementSource::Screen, activity, ""));
+    let asks = || says(StatementSource::Event, Activity::Waiting, "rm -rf");
     tracker.add(asks(), began);
     tracker.add(asks(), after(5, began));
     assert_eq!(tracker.current().map(|known| known.since), Some(began), "it is told twice");
@@ -79,55 +78,55 @@ fn the_same_words_are_another_question_once_they_were_answered() {
 #[test]
 fn the_question_before_is_not_the_one_that_is_reported() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "mkdir")), began);
-    tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
-    tracker.set_screen(Some(says(Source::Screen, Activity::Idle, "")), after(20, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "mkdir")), began);
+    tracker.add(says(StatementSource::Event, Activity::Waiting, "rm -rf"), after(5, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Idle, "")), after(20, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting));
 }
 
 #[test]
 fn a_title_that_stands_is_no_news() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    let title = || Some(says(Source::Sequence, Activity::Idle, ""));
+    let title = || Some(says(StatementSource::Sequence, Activity::Idle, ""));
     tracker.set_title(title(), began);
-    tracker.add(says(Source::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
+    tracker.add(says(StatementSource::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
     tracker.set_title(title(), after(20, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting));
-    tracker.set_title(Some(says(Source::Sequence, Activity::Working, "")), after(30, began));
+    tracker.set_title(Some(says(StatementSource::Sequence, Activity::Working, "")), after(30, began));
     tracker.set_title(title(), after(40, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting), "a title answers nothing");
-    tracker.add(says(Source::Event, Activity::Working, ""), after(50, began));
-    tracker.add(says(Source::Event, Activity::Idle, ""), after(60, began));
+    tracker.add(says(StatementSource::Event, Activity::Working, ""), after(50, began));
+    tracker.add(says(StatementSource::Event, Activity::Idle, ""), after(60, began));
     assert_eq!(activity(&tracker), Some(Activity::Idle), "the agent has gone on");
 }
 
 #[test]
 fn a_question_of_the_title_is_over_when_the_title_changes() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    tracker.set_title(Some(says(Source::Sequence, Activity::Waiting, "")), began);
+    tracker.set_title(Some(says(StatementSource::Sequence, Activity::Waiting, "")), began);
     assert_eq!(activity(&tracker), Some(Activity::Waiting));
-    tracker.set_title(Some(says(Source::Sequence, Activity::Idle, "")), after(20, began));
+    tracker.set_title(Some(says(StatementSource::Sequence, Activity::Idle, "")), after(20, began));
     assert_eq!(activity(&tracker), Some(Activity::Idle));
 }
 
 #[test]
 fn an_event_is_believed_until_the_screen_says_something_newer() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), began);
-    tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Working, "")), began);
+    tracker.add(says(StatementSource::Event, Activity::Waiting, "rm -rf"), after(5, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting), "the screen has been saying the other thing for longer");
-    tracker.set_screen(Some(says(Source::Screen, Activity::Idle, "")), after(6, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Idle, "")), after(6, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting), "about the same moment");
-    tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), after(30, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Working, "")), after(30, began));
     assert_eq!(activity(&tracker), Some(Activity::Working), "somebody has answered");
 }
 
 #[test]
 fn a_question_on_the_screen_is_a_question_whatever_the_agent_says() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "rm -rf")), began);
-    tracker.add(says(Source::Sequence, Activity::Idle, ""), after(1, began));
-    tracker.add(says(Source::Event, Activity::Working, ""), after(9, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "rm -rf")), began);
+    tracker.add(says(StatementSource::Sequence, Activity::Idle, ""), after(1, began));
+    tracker.add(says(StatementSource::Event, Activity::Working, ""), after(9, began));
     assert_eq!(activity(&tracker), Some(Activity::Waiting));
     tracker.set_screen(None, after(10, began));
     assert_eq!(activity(&tracker), Some(Activity::Working), "negative control");
@@ -136,10 +135,10 @@ fn a_question_on_the_screen_is_a_question_whatever_the_agent_says() {
 #[test]
 fn a_clock_in_a_question_makes_no_other_question() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (9s left)")), began);
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (8s left)")), after(1, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "go on? (9s left)")), began);
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "go on? (8s left)")), after(1, began));
     assert_eq!(tracker.current().map(|known| known.since), Some(began));
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(9, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "remove it?")), after(9, began));
     assert_eq!(tracker.current().map(|known| known.since), Some(after(9, began)), "another question");
 }
 
@@ -147,11 +146,11 @@ fn a_clock_in_a_question_makes_no_other_question() {
 fn a_question_that_is_painted_anew_is_one_question() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
     assert!(!tracker.repaints_question(), "there is none");
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./important?")), began);
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "remove ./important?")), began);
     assert!(tracker.repaints_question());
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./imp…")), after(60, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "remove ./imp…")), after(60, began));
     assert_eq!(tracker.current().map(|known| known.since), Some(began));
-    tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(70, began));
+    tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, "remove it?")), after(70, began));
     assert_eq!(tracker.current().map(|known| known.since), Some(after(70, began)), "another question");
 }
 
@@ -160,7 +159,7 @@ fn a_question_through_which_a_log_flows_is_one_question() {
     let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
     for seconds in 0..30 {
         let question = format!("line {} of a log, go on?", ["one", "two", "three"][seconds as usize % 3]);
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, &question)), after(seconds, began));
+        tracker.set_screen(Some(says(StatementSource::Screen, Activity::Waiting, &question)), after(seconds, began));
         assert_eq!(tracker.current().map(|known| known.since), Some(began));
     }
 }

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use rstest::rstest;
 
 use super::episode::{Due, Episode, START, SessionView};
-use super::output::{OutputChange, RecentOutput};
+use super::watched::RecentOutput;
 use super::*;
 use crate::rules::Loop;
 
@@ -209,27 +209,29 @@ async fn the_registry_takes_output_by_id() {
 fn the_last_lines_are_kept_and_of_long_ones_both_ends() {
     let mut output = RecentOutput::new(START);
     let text: String = (0..100).map(|number| format!("{} {}\n", new_line(number), "é".repeat(5000))).collect();
-    assert_eq!(output.add(&text, START), OutputChange::Progress, "they begin differently");
+    output.add(&text, START);
+    assert!(!output.is_looping, "they begin differently");
     output.add(&format!("{}\rdone", "é".repeat(5000)), START);
-    let lines = output.lines();
+    let lines = output.lines.clone();
     assert_eq!(lines.len(), 20);
     assert!(lines.iter().all(|line| (1_800..1_820).contains(&line.len())));
     assert!(lines[18].starts_with(&new_line(99)) && lines[19].ends_with("\rdone"));
     output.add(&"one\n\ntwo\r\n".repeat(10), START);
-    assert_eq!(output.lines(), ["one", "two"].repeat(10), "oldest first");
+    assert_eq!(output.lines, ["one", "two"].repeat(10), "oldest first");
 }
 
 #[test]
 fn lines_that_come_together_are_judged_together() {
     let mut output = RecentOutput::new(START);
     let later = |seconds| START + TimeDelta::seconds(seconds);
-    assert_eq!(output.add("one", later(1)), OutputChange::Progress);
-    assert_eq!(output.add(&"no\n".repeat(5), later(2)), OutputChange::Progress, "no loop yet");
-    assert_eq!(output.add("no", later(3)), OutputChange::LoopBegan);
-    assert_eq!(output.add("no", later(4)), OutputChange::LoopContinues);
-    assert_eq!(output.progressed_at(), later(2));
-    assert_eq!(output.add(&"yes\n".repeat(6), later(5)), OutputChange::LoopContinues, "another loop");
-    assert_eq!(output.progressed_at(), later(2));
-    assert_eq!(output.add("one", later(6)), OutputChange::Progress);
-    assert_eq!(output.progressed_at(), later(6));
+    let mut loops_after = |text: &str, seconds| {
+        output.add(text, later(seconds));
+        (output.is_looping, output.progressed_at)
+    };
+    assert_eq!(loops_after("one", 1), (false, later(1)));
+    assert_eq!(loops_after(&"no\n".repeat(5), 2), (false, later(2)), "no loop yet");
+    assert_eq!(loops_after("no", 3), (true, later(2)));
+    assert_eq!(loops_after("no", 4), (true, later(2)));
+    assert_eq!(loops_after(&"yes\n".repeat(6), 5), (true, later(2)), "another loop");
+    assert_eq!(loops_after("one", 6), (false, later(6)));
 }

@@ -74,7 +74,7 @@ fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>
         agent_state_kind: statement.kind.clone(),
         agent_state_since: Some(DbInstant(since)),
         agent_question: question,
-        agent_state_evidence: Some(redact(&statement.evidence.what)),
+        agent_state_evidence: Some(redact(&statement.evidence)),
         resumes_at: statement.resumes.as_deref().and_then(|text| resumes_at(text, since, zone)).map(DbInstant),
     }
 }

@@ -100,7 +100,7 @@ fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
     let mut shows = |lines: &[&str], seconds: f64| {
         let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
         let at = story.at(seconds);
-        story.record.replace_screen(Emulator::of(&capture), true, true, at);
+        story.record.replace_screen(Emulator::from_capture(&capture), true, true, at);
         let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(true, HOUR, at);
         if seconds == 0.0 {
             story.types(10.0);
@@ -291,7 +291,7 @@ fn a_pane_that_was_made_smaller_is_idle_when_its_text_has_changed() {
     record.resized(capture.size, began);
     let mut activity = |has_other_text, seconds| {
         let now = began + Duration::from_secs(seconds);
-        record.replace_screen(Emulator::of(&capture), true, has_other_text, now);
+        record.replace_screen(Emulator::from_capture(&capture), true, has_other_text, now);
         record.snapshot(true, HOUR, now).activity.map(|it| it.statement.activity)
     };
     assert_eq!(activity(false, 60), None);

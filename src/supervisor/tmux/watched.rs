@@ -113,7 +113,7 @@ impl WatchedPane {
         let mut record = self.record.lock();
         record.resized(state.capture.size, now);
         record.runs(state.probe.clone(), state.capture.size);
-        record.replace_screen(Emulator::of(&state.capture), has_changed, has_other_text, now);
+        record.replace_screen(Emulator::from_capture(&state.capture), has_changed, has_other_text, now);
     }
 
     /// Starts a thread that types a message, if that is safe.
