@@ -1,9 +1,9 @@
 //! Sweeps on a schedule, until it is asked to end.
 //!
-//! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made
-//! up once, as soon as that is done, however often it was. While the database is away nothing is due: it is asked now
-//! and then, and swept when it is back. Several databases are swept one after the other; one that is away keeps none of
-//! the others waiting.
+//! A sweep is due at each time of the schedule. The daemon has one thing in hand at a time: what becomes due meanwhile
+//! is made up once, as soon as that is done, however often it was. While the database is away nothing is due: it is
+//! asked now and then, and swept when it is back. Several databases are swept one after the other; one that is away
+//! keeps none of the others waiting.
 //!
 //! ```text
 //!            due ─┐
@@ -11,50 +11,35 @@
 //!    asked again ─┘        └ state ← /healthz, /readyz, /metrics; the service manager
 //! ```
 
-mod clock;
-mod databases;
-mod display;
-mod handlers;
-mod health;
 mod http;
-mod listening;
-mod metrics;
 mod options;
-mod outage;
 mod place;
-mod reaction;
 mod run_ends;
 mod service_manager;
-mod signals;
 mod timer;
 mod work;
 
-use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::task::Poll;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use chrono::{DateTime, Utc};
+use anyhow::{Context, Error, Result};
+use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
-use tracing::info;
+use tracing::{debug, error, info, warn};
 
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Conclusion, conclusion_of};
+use crate::cycle::conclusion_of_sweep;
+use crate::metrics::DaemonState;
+use crate::rules::display::{HumanDuration, format_utc};
 use crate::store::connect::open::Url;
-use health::Shared;
-use listening::News;
-pub use options::DaemonOptions;
-use place::Place;
-use service_manager::ServiceManager;
-use signals::{Asked, Signals};
-use timer::Timer;
-use work::{BackgroundWork, Done};
-
-/// Options, and what they were made of: the names and values of what is set, which may be secrets.
-pub struct Resolved {
-    pub options: DaemonOptions,
-    pub variables: BTreeMap<String, String>,
-}
+use crate::sweep::Summary;
+use crate::text::redact;
+use http::Health;
+pub use options::{DaemonOptions, Resolved};
+use place::{Place, Places};
+use run_ends::News;
+use service_manager::{Demand, ServiceManager, Signals};
+use timer::{Timer, log_schedule};
+use work::{BackgroundWork, Done, Probe, Task, last_of};
 
 /// Reads the settings again.
 pub type Resolve = Box<dyn Fn() -> Result<Resolved>>;
@@ -73,11 +58,8 @@ struct Daemon {
     again: Resolve,
     signals: Signals,
     timer: Timer,
-    /// The next time of the schedule, without the jitter.
-    planned: Option<DateTime<Utc>>,
     work: Option<BackgroundWork>,
-    /// What is swept: never nothing.
-    places: Vec<Place>,
+    places: Places,
     /// A database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
@@ -85,14 +67,16 @@ struct Daemon {
     last: Option<String>,
     /// Why the settings could not be read again: the old ones still hold.
     refused: Option<String>,
-    shared: Shared,
+    /// What is counted, without what `publish` adds.
+    counted: DaemonState,
+    health: watch::Sender<Health>,
     service_manager: ServiceManager,
     ticks: Interval,
     idled_at: Instant,
 }
 
-enum Event {
-    Asked(Asked),
+enum DaemonEvent {
+    Demand(Demand),
     Done(Box<Done>),
     /// The schedule's next time has come.
     Due,
@@ -105,60 +89,69 @@ enum Event {
     Tick,
 }
 
-/// How often it looks for what no event announces: clocks that were set, notifications that wait.
+/// How often the daemon looks for what no event announces: clocks that were set, notifications that wait.
 const IDLE: Duration = Duration::from_secs(10);
 
 impl Daemon {
     async fn start(resolved: Resolved, again: Resolve) -> Result<Daemon> {
-        let (signals, shared, service_manager) = (Signals::listen()?, Shared::default(), ServiceManager::new());
-        let options = &resolved.options;
+        let (signals, service_manager, options) = (Signals::listen()?, ServiceManager::new(), &resolved.options);
+        let (health, healths) = watch::channel(Health::default());
         if let Some(address) = options.http {
             let page = options.page.then(|| options.page_options.clone());
             page.iter().try_for_each(|page| page.refuse_open(address))?;
-            let address = http::serve(address, shared.clone(), page)?;
+            let address = http::serve(address, healths, page)?;
             info!("HTTP on {address}: /healthz, /readyz, /metrics{}", if options.page { ", the page" } else { "" });
         }
         let ticks = ticks(options, &service_manager);
-        let timer = Timer::start().await?;
-        let places = place::places(Vec::new(), options);
+        let mut places = Places(Vec::new());
+        places.find(options);
         let mut daemon = Daemon {
             resolved,
             again,
             signals,
-            timer,
-            planned: None,
+            timer: Timer::start().await?,
             work: None,
             places,
             is_proven: false,
             is_stopping: false,
             last: None,
             refused: None,
-            shared,
+            counted: DaemonState::default(),
+            health,
             service_manager,
             ticks,
             idled_at: Instant::now(),
         };
         daemon.plan().await?;
-        daemon.log_schedule();
-        daemon.listen()?;
-        daemon.service_manager.ready();
+        daemon.begin_to_wait()?;
         daemon.check(|_| true);
         Ok(daemon)
     }
 
+    /// Begins to wait for what the settings say, and tells the service manager.
+    fn begin_to_wait(&mut self) -> Result<()> {
+        let options = &self.resolved.options;
+        log_schedule(&options.schedule, options.jitter);
+        self.places.listen(options)?;
+        self.service_manager.ready();
+        Ok(())
+    }
+
     async fn run(mut self) -> Result<Conclusion> {
         loop {
-            self.report_status();
-            self.report_health();
+            self.publish();
             match self.next().await {
-                Event::Asked(Asked::Stop) => self.stop(),
-                Event::Asked(Asked::Reload) => self.reload().await?,
-                Event::Done(done) => self.done(*done).await?,
-                Event::Due => self.due().await?,
-                Event::News(database, news) => self.receive(&database, news),
-                Event::React => self.react(),
-                Event::Retry => self.retry(),
-                Event::Tick => self.tick().await?,
+                DaemonEvent::Demand(Demand::Stop) => self.stop(),
+                DaemonEvent::Demand(Demand::Reload) => self.reload().await?,
+                DaemonEvent::Done(done) => self.done(*done).await?,
+                DaemonEvent::Due => {
+                    self.timer.log_missed(&self.resolved.options.schedule);
+                    self.sweep_all().await?;
+                }
+                DaemonEvent::News(database, news) => self.receive(&database, news),
+                DaemonEvent::React => self.react(),
+                DaemonEvent::Retry => self.retry(),
+                DaemonEvent::Tick => self.tick().await?,
             }
             if self.is_stopping && self.work.is_none() {
                 info!("ended");
@@ -167,34 +160,309 @@ impl Daemon {
         }
     }
 
-    /// Each of these may be dropped and asked again.
-    async fn next(&mut self) -> Event {
+    /// Waits for what comes next. Each of the futures may be dropped and asked for again.
+    async fn next(&mut self) -> DaemonEvent {
         let is_idle = self.work.is_none() && !self.is_stopping;
-        let options = &self.resolved.options;
-        let react_at = self.places.iter().filter_map(|place| place.react_at(options)).min();
-        let retry_at = self.places.iter().filter_map(|place| place.outage.retry_at()).min();
-        let is_away = self.is_away();
+        let (react_at, retry_at) = (self.places.react_at(&self.resolved.options), self.places.retry_at());
+        let is_away = self.places.are_away();
         // In no order: each of them may be due again whenever the other one has ended.
         let due_or_retry = async {
             tokio::select! {
-                () = self.timer.due(), if !is_away => Event::Due,
-                () = until(retry_at) => Event::Retry,
+                () = self.timer.due(), if !is_away => DaemonEvent::Due,
+                () = until(retry_at) => DaemonEvent::Retry,
             }
         };
         tokio::select! {
             biased;
-            asked = self.signals.next() => Event::Asked(asked),
-            done = ended(&mut self.work) => Event::Done(Box::new(done)),
+            demand = self.signals.next() => DaemonEvent::Demand(demand),
+            done = ended(&mut self.work) => DaemonEvent::Done(Box::new(done)),
             event = due_or_retry, if is_idle => event,
-            (database, news) = next_news(&mut self.places) => Event::News(database, news),
-            () = until(react_at), if is_idle => Event::React,
-            _ = self.ticks.tick() => Event::Tick,
+            (database, news) = self.places.next_news() => DaemonEvent::News(database, news),
+            () = until(react_at), if is_idle => DaemonEvent::React,
+            _ = self.ticks.tick() => DaemonEvent::Tick,
         }
     }
 
-    /// Is there nothing that could be swept?
-    fn is_away(&self) -> bool {
-        self.places.iter().all(|place| place.outage.lasts())
+    /// Tells those who ask, and the service manager, how the daemon is.
+    fn publish(&mut self) {
+        let sweep = &self.resolved.options.cycle.sweep;
+        let databases = self.places.0.iter().map(Place::state).collect();
+        let next_sweep_at = self.timer.at;
+        self.health.send_replace(Health {
+            daemon: DaemonState { databases, next_sweep_at, ..self.counted.clone() },
+            is_stopping: self.is_stopping,
+            timeouts: sweep.timeouts,
+            policy: sweep.policy.clone(),
+            host_url: sweep.host_url.clone(),
+        });
+        let task = self.work.as_ref().map(|work| work.task);
+        let now = match (self.is_stopping, self.places.are_away(), task) {
+            (true, ..) => "stopping: waiting for what is in hand".to_owned(),
+            (false, true, _) => "waiting for the database".to_owned(),
+            (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
+            (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
+            (false, false, None | Some(Task::Deliver)) => match next_sweep_at {
+                Some(next) => format!("next sweep at {}", format_utc(next)),
+                None => "no further sweep is due".to_owned(),
+            },
+        };
+        let last = self.last.as_ref().map(|last| format!("; last: {last}")).unwrap_or_default();
+        let refused = self.refused.as_ref().map(|why| format!("; reload refused, the old settings hold: {why}"));
+        self.service_manager.report_status(format!("{now}{last}{}", refused.unwrap_or_default()));
+    }
+
+    async fn plan(&mut self) -> Result<()> {
+        let options = &self.resolved.options;
+        self.timer.plan(&options.schedule, options.jitter).await
+    }
+
+    /// Looks whether these databases can be swept: at the start, and while they are away.
+    fn check(&mut self, is_meant: impl Fn(&Place) -> bool) {
+        let options = &self.resolved.options;
+        let probe = |place: &Place| Probe {
+            database: place.database().clone(),
+            source: options.source(place.database()).filter(|_| !self.is_proven),
+            is_away: place.outage.lasts(),
+        };
+        let probes: Vec<Probe> = self.places.0.iter().filter(|place| is_meant(place)).map(probe).collect();
+        if !probes.is_empty() {
+            self.work = Some(BackgroundWork::check(probes, options.cycle.sweep.timeouts));
+        }
+    }
+
+    /// Looks at the database that has waited longest: the others get their turn before the next one that is silent.
+    fn retry(&mut self) {
+        let waiting = self.places.0.iter().filter(|place| place.outage.lasts());
+        if let Some(next) = waiting.min_by_key(|place| place.outage.retry_at()).map(|place| place.database().clone()) {
+            self.check(|place| *place.database() == next);
+        }
+    }
+
+    /// Sweeps all that the settings say: for each time of the schedule until now.
+    async fn sweep_all(&mut self) -> Result<()> {
+        let before = self.places.find(&self.resolved.options);
+        self.places.log_changes(&before);
+        self.plan().await?;
+        let cycle = self.resolved.options.cycle.clone();
+        self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.away()));
+        Ok(())
+    }
+
+    /// Sweeps the databases that could not be swept when the others were.
+    async fn sweep_some(&mut self, databases: &[Url]) -> Result<()> {
+        let mut meant = self.places.found();
+        let all = meant.len();
+        if databases.len() == all {
+            return self.sweep_all().await;
+        }
+        meant.retain(|found| databases.contains(&found.url));
+        let cycle = self.resolved.options.cycle.partial(all - meant.len());
+        self.work = Some(BackgroundWork::sweep(cycle, meant, Vec::new()));
+        Ok(())
+    }
+
+    async fn done(&mut self, done: Done) -> Result<()> {
+        self.work = None;
+        self.note_hung(None);
+        match done {
+            Done::Checked(looked) => self.checked(looked).await?,
+            Done::Swept(swept) => self.swept(&swept),
+            Done::Reacted(database, swept) => match (*swept, self.places.at(&database)) {
+                (Ok(swept), Some(place)) => place.reacted(&swept),
+                (Err(error), Some(place)) => place.failed(&error),
+                (_, None) => {}
+            },
+            Done::Delivered(delivered) => {
+                // If the database is away, the next sweep says so.
+                for error in delivered.iter().filter_map(|delivered| delivered.as_ref().err()) {
+                    debug!("{}", redact(&format!("{error:#}")));
+                }
+            }
+            // The next one may do better; that there was one is counted, and on stderr.
+            Done::Panicked(Task::Sweep | Task::Reaction) => {
+                self.counted.failed += 1;
+                self.last = Some("failed".to_owned());
+                error!("the sweep ended by a panic, which is a bug of sweep's; the next one is not affected");
+            }
+            Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
+            Done::Panicked(Task::Check) => {
+                for place in self.places.0.iter_mut().filter(|place| place.is_new() || place.outage.lasts()) {
+                    place.outage.note_silence();
+                }
+                error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
+            }
+        }
+        if self.work.is_none() && !self.is_stopping {
+            self.check(|place| place.is_new() && !place.outage.lasts());
+        }
+        Ok(())
+    }
+
+    /// What is in order again is swept at once, and at the start if that is wanted. A daemon that each database refuses
+    /// at the start has nothing to wait for, and ends.
+    async fn checked(&mut self, looked: Vec<(Url, Result<Duration>)>) -> Result<()> {
+        let is_first = !self.is_proven;
+        let (mut due, mut refused) = (Vec::new(), Vec::new());
+        for (database, grace) in looked {
+            let options = &self.resolved.options;
+            let Some(place) = self.places.at(&database) else { continue };
+            match grace.and_then(|grace| place.in_order(grace, options)) {
+                Ok(was_away) => {
+                    self.is_proven = true;
+                    if was_away || is_first && options.at_start {
+                        due.push(database);
+                    }
+                }
+                Err(error) if is_first && conclusion_of(&error) != Conclusion::Unavailable => {
+                    refused.push((database, error));
+                }
+                Err(error) => place.failed(&error),
+            }
+        }
+        if refused.len() == self.places.0.len() {
+            return Err(self.places.refusal(refused));
+        }
+        refused.iter().for_each(|(database, error)| self.failed(database, error));
+        if !self.is_stopping && !due.is_empty() {
+            self.sweep_some(&due).await?;
+        }
+        Ok(())
+    }
+
+    fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
+        let away = self.places.away();
+        for (database, swept) in swept {
+            let is_interrupted = conclusion_of_sweep(swept).is_interruption();
+            match swept {
+                Ok(summary) => {
+                    self.is_proven = true;
+                    self.places.at(database).into_iter().for_each(|place| place.swept(summary));
+                    let counter =
+                        if is_interrupted { &mut self.counted.interrupted } else { &mut self.counted.completed };
+                    *counter += 1;
+                }
+                // It was not begun.
+                Err(_) if is_interrupted || away.contains(database) => {}
+                Err(error) => {
+                    self.failed(database, error);
+                    self.counted.failed += 1;
+                }
+            }
+        }
+        let done: Vec<&Summary> = swept.iter().filter_map(|(_, swept)| swept.as_ref().ok()).collect();
+        self.last = Some(last_of(&done, swept.len()));
+    }
+
+    fn failed(&mut self, database: &Url, error: &Error) {
+        self.places.at(database).into_iter().for_each(|place| place.failed(error));
+    }
+
+    fn receive(&mut self, database: &Url, news: News) {
+        let Some(place) = self.places.at(database) else { return };
+        let heard = place.receive(news);
+        self.counted.run_ends += heard as u64;
+        if let Some(work) = self.work.as_ref().filter(|work| 0 < heard && work.task == Task::Deliver) {
+            // A destination that does not answer takes its time.
+            work.stop();
+        }
+    }
+
+    /// Looks at the issues that are due of one database.
+    fn react(&mut self) {
+        let (options, now) = (&self.resolved.options, Instant::now());
+        let is_due = |place: &&mut Place| place.react_at(options).is_some_and(|at| at <= now);
+        if let Some(place) = self.places.0.iter_mut().find(is_due) {
+            let found = place.found.clone();
+            self.work = place.reaction(options).map(|sweep| BackgroundWork::react(sweep, found));
+        }
+    }
+
+    /// Begins no new sweep; the one in hand finishes what it has in hand. A look at a database is not waited for.
+    fn stop(&mut self) {
+        info!("asked to end{}", if self.work.is_some() { ": waiting for what is in hand" } else { "" });
+        self.is_stopping = true;
+        self.service_manager.stopping();
+        self.work = self.work.take().filter(|work| work.task != Task::Check);
+        self.work.iter().for_each(BackgroundWork::stop);
+    }
+
+    /// Reads the settings again. Wrong ones are no reason to end: the old ones stay.
+    async fn reload(&mut self) -> Result<()> {
+        if self.is_stopping {
+            return Ok(());
+        }
+        self.service_manager.reloading();
+        let graces: Vec<Duration> = self.places.0.iter().filter_map(|place| place.run_end_grace).collect();
+        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| resolved.options.refuse_too_soon(*hosts));
+        match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
+            Err(error) => {
+                let why = redact(&format!("{error:#}"));
+                error!("the settings stay as they were: {why}");
+                self.refused = Some(why);
+                self.service_manager.ready();
+                Ok(())
+            }
+            Ok(resolved) => self.take_over(resolved).await,
+        }
+    }
+
+    /// Goes by these settings from now on.
+    async fn take_over(&mut self, resolved: Resolved) -> Result<()> {
+        self.refused = None;
+        self.resolved.log_changes(&resolved);
+        self.resolved = resolved;
+        self.ticks = ticks(&self.resolved.options, &self.service_manager);
+        let is_moved = self.places.find(&self.resolved.options) != self.places.found();
+        match self.work.as_ref().map(|work| work.task) {
+            // What it looks at is swept no more.
+            Some(Task::Check) if is_moved => self.check(|_| true),
+            None => self.check(|place| place.is_new() || place.outage.lasts()),
+            Some(_) => {}
+        }
+        self.plan().await?;
+        self.begin_to_wait()
+    }
+
+    async fn tick(&mut self) -> Result<()> {
+        let limit = self.resolved.options.hung_after;
+        let silent_for = self.work.as_mut().map(BackgroundWork::silent_for);
+        let hung_for = silent_for.filter(|silent| limit < *silent);
+        self.note_hung(hung_for);
+        // decisions.md#the-watchdog
+        if hung_for.is_none() {
+            self.service_manager.feed();
+        }
+        if self.work.is_none() && IDLE <= self.idled_at.elapsed() {
+            self.idled_at = Instant::now();
+            self.idle().await?;
+        }
+        Ok(())
+    }
+
+    fn note_hung(&mut self, hung_for: Option<Duration>) {
+        match (self.counted.hung_for, hung_for) {
+            (None, Some(time)) => {
+                let time = HumanDuration(chrono::TimeDelta::from_std(time).unwrap_or_default());
+                error!("the sweep in hand has made no progress for {time}");
+            }
+            (Some(_), None) => info!("the sweep that made no progress goes on, or has ended"),
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        self.counted.hung_for = hung_for;
+    }
+
+    /// Between two sweeps delivers what waits. A clock that was set back would have it wait for what was planned by the
+    /// wrong time.
+    async fn idle(&mut self) -> Result<()> {
+        if self.timer.is_planned_too_late(&self.resolved.options.schedule) {
+            warn!("the clock was set back: the next sweep is planned anew");
+            self.plan().await?;
+        }
+        let (cycle, databases) = (&self.resolved.options.cycle, self.places.there());
+        if !databases.is_empty() && !cycle.notify.destinations().is_empty() {
+            self.work = Some(BackgroundWork::deliver(cycle, databases, self.timer.planned));
+        }
+        Ok(())
     }
 }
 
@@ -205,18 +473,6 @@ async fn ended(work: &mut Option<BackgroundWork>) -> Done {
     }
 }
 
-async fn next_news(places: &mut [Place]) -> (Url, News) {
-    poll_fn(|context| {
-        for place in places.iter_mut() {
-            if let Some(Poll::Ready(news)) = place.listening.as_mut().map(|listening| listening.poll(context)) {
-                return Poll::Ready((place.database().clone(), news));
-            }
-        }
-        Poll::Pending
-    })
-    .await
-}
-
 async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -224,7 +480,7 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// Often enough to notice a sweep that hangs, and to feed the watchdog in time.
+/// Ticks often enough to notice a sweep that hangs, and to feed the watchdog in time.
 fn ticks(options: &DaemonOptions, service_manager: &ServiceManager) -> Interval {
     let bounds = [Some(Duration::from_secs(1)), Some(options.hung_after / 4), service_manager.every];
     let period = bounds.into_iter().flatten().min().unwrap_or_default().max(Duration::from_millis(20));

@@ -1,7 +1,9 @@
-//! /healthz, /readyz and /metrics, over plain HTTP: for the machine itself, unless another address is configured. The
-//! page is served there as well, if that is wanted.
+//! What those who ask are answered over plain HTTP: /healthz, /readyz and /metrics, for the machine itself, unless
+//! another address is configured. The page is served there as well, if that is wanted.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
@@ -11,47 +13,144 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::watch::Receiver;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::debug;
 
-use super::health::Shared;
-use super::metrics::Reader;
 use crate::http::{self, host};
-use crate::page::{self, PageOptions};
+use crate::metrics::{self, Condition, DaemonState, DatabaseState};
+use crate::page::{self, PageOptions, Viewed};
+use crate::rules::Policy;
+use crate::store::Timeouts;
+use crate::store::connect::databases::Found;
+use crate::store::hosts::links::HostUrl;
+use crate::store::read::metrics::read_from;
+use crate::text::redact;
+
+/// How the daemon is.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    /// What /metrics says of this process and its databases.
+    pub daemon: DaemonState,
+    pub is_stopping: bool,
+    /// The timeouts when the databases are asked for metrics, or for the page.
+    pub timeouts: Timeouts,
+    /// The limits by which the page explains subjects.
+    pub policy: Policy,
+    pub host_url: Option<HostUrl>,
+}
+
+impl Health {
+    /// What the page is about.
+    fn viewed(self) -> Viewed {
+        let Health { daemon, policy, timeouts, host_url, .. } = self;
+        Viewed {
+            databases: daemon.databases.into_iter().map(|database| database.found).collect(),
+            policy,
+            timeouts,
+            host_url,
+        }
+    }
+
+    /// Why the daemon is not well.
+    fn illness(&self) -> Option<String> {
+        let hung_for = Duration::from_secs(self.daemon.hung_for?.as_secs());
+        Some(format!("a sweep has made no progress for {}", humantime::format_duration(hung_for)))
+    }
+
+    /// Why its sweeps do not do what they should. No words of others: they may hold secrets.
+    fn unreadiness(&self) -> Option<String> {
+        if self.is_stopping {
+            return Some("stopping".to_owned());
+        }
+        if self.daemon.databases.is_empty() {
+            return Some("the database has not answered yet".to_owned());
+        }
+        let whys: Vec<String> = self.daemon.databases.iter().filter_map(unreadiness_of).collect();
+        if whys.is_empty() { self.illness() } else { Some(whys.join("\n")) }
+    }
+}
+
+fn unreadiness_of(database: &DatabaseState) -> Option<String> {
+    let why = match database.condition {
+        Condition::Up => return None,
+        Condition::Unknown => "has not answered yet",
+        Condition::Gone => "is unavailable",
+        Condition::Refuses => "cannot be swept; the log says why",
+    };
+    let name = database.found.short_name.iter().map(|name| format!(" {name}")).collect::<String>();
+    Some(format!("the database{name} {why}"))
+}
+
+/// Everything that the answers are made of.
+#[derive(Clone)]
+struct Answers {
+    health: Receiver<Health>,
+    /// Whoever holds it reads metrics: however many ask, and however slow a database is, there is one connection.
+    turn: Arc<AsyncMutex<()>>,
+}
 
 /// Serves from now on, until the runtime ends; says where.
-pub fn serve(address: SocketAddr, shared: Shared, page: Option<PageOptions>) -> Result<SocketAddr> {
+pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOptions>) -> Result<SocketAddr> {
     let listening = http::listen(address)?;
     let bound = listening.address;
     let router = Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .with_state((shared.clone(), Reader::default()));
+        .with_state(Answers { health: health.clone(), turn: Arc::default() });
     // Elsewhere it has any name: Kubernetes asks a pod by its address.
     let router = if listening.is_local() { router.layer(from_fn(host::check)) } else { router };
     listening.serve(match page {
         None => router,
-        Some(options) => router.merge(page::router(options, bound, move || shared.read().viewed())),
+        Some(options) => router.merge(page::router(options, bound, move || health.borrow().clone().viewed())),
     });
     Ok(bound)
 }
 
-type Known = State<(Shared, Reader)>;
-
-async fn healthz(State((shared, _)): Known) -> Response {
-    answer(shared.read().illness())
+async fn healthz(State(answers): State<Answers>) -> Response {
+    answer(answers.health.borrow().illness())
 }
 
-async fn readyz(State((shared, _)): Known) -> Response {
-    answer(shared.read().unreadiness())
-}
-
-async fn metrics(State((shared, reader)): Known) -> Response {
-    let page = reader.page(shared.read()).await;
-    ([(CONTENT_TYPE, crate::metrics::CONTENT_TYPE)], page).into_response()
+async fn readyz(State(answers): State<Answers>) -> Response {
+    answer(answers.health.borrow().unreadiness())
 }
 
 fn answer(trouble: Option<String>) -> Response {
     let status = if trouble.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let words = format!("{}\n", trouble.as_deref().unwrap_or("ok"));
     (status, words).into_response()
+}
+
+/// How long /metrics waits for the databases: shorter than a scrape may take. One that does not answer is no reason to
+/// leave out the rest.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// What the databases know, one read after the other, and what only this process knows.
+async fn metrics(State(answers): State<Answers>) -> Response {
+    let Health { daemon, timeouts, .. } = answers.health.borrow().clone();
+    let is_there = |database: &&DatabaseState| database.condition != Condition::Gone;
+    let databases: Vec<Found> =
+        daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
+    let readings = Arc::new(Mutex::new(Vec::new()));
+    let read = Arc::clone(&readings);
+    let reading = async {
+        let turn = answers.turn.lock_owned().await;
+        let all = spawn_blocking(move || {
+            let _turn = turn;
+            for Found { short_name, url, .. } in databases {
+                match read_from(&url, &timeouts) {
+                    Ok(reading) => read.lock().unwrap_or_else(PoisonError::into_inner).push((short_name, reading)),
+                    Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
+                }
+            }
+        });
+        all.await
+    };
+    let _ = timeout(PATIENCE, reading).await;
+    // What was read until now is there although a database does not answer.
+    let readings = std::mem::take(&mut *readings.lock().unwrap_or_else(PoisonError::into_inner));
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(readings, Some(daemon))).into_response()
 }

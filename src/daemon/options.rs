@@ -1,10 +1,12 @@
-//! What a daemon goes by: plain data.
+//! What a daemon goes by: plain data, and what it was made of.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Result;
 use chrono::TimeDelta;
+use tracing::{info, warn};
 
 use crate::conclusion::config;
 use crate::cycle::CycleOptions;
@@ -14,12 +16,12 @@ use crate::store::connect::databases::{Databases, Named};
 use crate::store::connect::listen::Source;
 use crate::store::connect::open::Url;
 
-/// Sweeps on a schedule.
+/// The options of a daemon that sweeps on a schedule.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
-    /// What is swept: patterns are matched anew each time.
+    /// The databases that are swept: patterns are matched anew each time.
     pub databases: Databases,
-    /// How, with the first of them.
+    /// How each of them is swept; the database in it is the first.
     pub cycle: CycleOptions,
     pub schedule: Schedule,
     /// A sweep begins later than scheduled by a random time below this.
@@ -27,7 +29,7 @@ pub struct DaemonOptions {
     pub at_start: bool,
     /// Where HTTP is served, if it is.
     pub http: Option<SocketAddr>,
-    /// Serve the page there, and to whom.
+    /// Is the page served there?
     pub page: bool,
     pub page_options: PageOptions,
     /// Listen for runs that end; never, when issues are not swept.
@@ -36,7 +38,7 @@ pub struct DaemonOptions {
     pub listen_url: Option<Url>,
     /// How long after the end of a run its issue is swept; none: as long as its host needs to say what follows.
     pub listen_grace: Option<Duration>,
-    /// Without progress for longer, a sweep hangs.
+    /// A sweep that makes no progress for longer is taken to hang.
     pub hung_after: Duration,
 }
 
@@ -66,8 +68,8 @@ impl DaemonOptions {
         (self.listen && matches!(database, Url::Postgres(..))).then_some(Source { database, connection })
     }
 
-    /// Sooner after the end of a run than its host needs, a wake of ours would run beside what the host is about to
-    /// queue.
+    /// Refuses to react sooner after the end of a run than its host needs: a wake of ours would run beside what the
+    /// host is about to queue.
     pub fn refuse_too_soon(&self, hosts: Duration) -> Result<()> {
         match self.listen_grace.filter(|ours| self.listen && *ours < hosts) {
             None => Ok(()),
@@ -77,5 +79,45 @@ impl DaemonOptions {
             ))
             .into()),
         }
+    }
+}
+
+/// Options, and the variables that they were made of, by name. Their values may be secrets.
+pub struct Resolved {
+    pub options: DaemonOptions,
+    pub variables: BTreeMap<String, String>,
+}
+
+/// The settings that are read once, at the start.
+const AT_START_ONLY: [&str; 8] = [
+    "SWEEP_HTTP", "SWEEP_PAGE", "SWEEP_PAGE_HOST", "SWEEP_PAGE_PROXY", "SWEEP_PAGE_TOKEN", "SWEEP_PAGE_TOKEN_FILE",
+    "SWEEP_LOG", "SWEEP_LOG_FORMAT",
+];
+
+impl Resolved {
+    /// Logs which settings have another value in the new ones. Names alone: values may be secrets.
+    pub fn log_changes(&self, new: &Resolved) {
+        let changed = self.names_that_differ(new);
+        let names = changed.join(", ");
+        let what = if changed.is_empty() { "nothing changed".to_owned() } else { format!("changed: {names}") };
+        info!("the settings were read again: {what}");
+        let is_changed = |name: &&str| changed.iter().any(|changed| changed == name);
+        let at_start_only: Vec<&str> = AT_START_ONLY.into_iter().filter(is_changed).collect();
+        if !at_start_only.is_empty() {
+            warn!("{} will change when the daemon is started again", at_start_only.join(", "));
+        }
+    }
+
+    /// The database's value may come from a file that has another content now.
+    fn names_that_differ(&self, new: &Resolved) -> Vec<String> {
+        let (old_values, new_values) = (&self.variables, &new.variables);
+        let names: BTreeSet<&String> = old_values.keys().chain(new_values.keys()).collect();
+        let differing = names.into_iter().filter(|name| old_values.get(*name) != new_values.get(*name));
+        let mut names: Vec<String> = differing.cloned().collect();
+        let is_database = |name: &String| name.starts_with("DATABASE_URL") || name.starts_with("PG");
+        if self.options.databases != new.options.databases && !names.iter().any(is_database) {
+            names.push("the database".to_owned());
+        }
+        names
     }
 }

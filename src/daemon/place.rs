@@ -1,45 +1,157 @@
-//! What the daemon knows of one database. There is one of these, or one for each of several.
+//! What the daemon knows of each database: whether it is there, what ends of runs were heard of, and what went wrong.
 
+use std::fmt::{self, Display, Formatter};
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use chrono::TimeDelta;
 use tokio::time::Instant;
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 
-use super::health::{Database, DatabaseHealth};
-use super::listening::{Hearing, Listening};
 use super::options::DaemonOptions;
-use super::outage::Outage;
-use super::run_ends::RunEndQueue;
-use crate::conclusion::{Conclusion, conclusion_of};
+use super::run_ends::{Hearing, News, RunEndListener, RunEndQueue};
+use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::cycle::of_database;
-use crate::rules::Kind;
+use crate::metrics::{Condition, DatabaseState};
+use crate::rules::display::HumanDuration;
+use crate::rules::{Kind, Policy};
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Portion;
-use crate::sweep::Summary;
+use crate::sweep::{Options, Selection, Summary};
 use crate::text::redact;
 
+/// The databases that are swept: never none.
+pub struct Places(pub Vec<Place>);
+
+impl Places {
+    /// Looks for the databases that the options name: files may have come, and others gone. A place that is known stays
+    /// what it is. Returns what was there before.
+    pub fn find(&mut self, options: &DaemonOptions) -> Vec<Found> {
+        let before = self.found();
+        let known = &mut self.0;
+        // Only what a database is called for everybody depends on the others.
+        let is_same = |place: &Place, found: &Found| (&place.found.name, &place.found.url) == (&found.name, &found.url);
+        let mut take = |found: Found| match known.iter().position(|place| is_same(place, &found)) {
+            Some(at) => Place { found, ..known.swap_remove(at) },
+            None => Place::new(found),
+        };
+        self.0 = options.databases.find().into_iter().map(&mut take).collect();
+        before
+    }
+
+    /// Logs which databases have come since, and which have gone.
+    pub fn log_changes(&self, before: &[Found]) {
+        let names = |these: &[Found], those: &[Found]| {
+            let is_new = |found: &&Found| those.iter().all(|other| other.url != found.url);
+            let names: Vec<&str> = these.iter().filter(is_new).filter_map(|found| found.name.as_deref()).collect();
+            Some(names.join(", ")).filter(|names| !names.is_empty())
+        };
+        let now = self.found();
+        if let Some(new) = names(&now, before) {
+            info!("swept from now on: {new}");
+        }
+        if let Some(gone) = names(before, &now) {
+            info!("no longer swept, since it is gone: {gone}");
+        }
+    }
+
+    pub fn found(&self) -> Vec<Found> {
+        self.0.iter().map(|place| place.found.clone()).collect()
+    }
+
+    pub fn at(&mut self, database: &Url) -> Option<&mut Place> {
+        self.0.iter_mut().find(|place| place.database() == database)
+    }
+
+    /// The databases that are away: they are asked now and then, and not at the schedule's times.
+    pub fn away(&self) -> Vec<Url> {
+        self.0.iter().filter(|place| place.outage.lasts()).map(|place| place.database().clone()).collect()
+    }
+
+    /// The databases that answered when they were last asked, or were not asked yet.
+    pub fn there(&self) -> Vec<Url> {
+        self.0.iter().filter(|place| !place.outage.lasts()).map(|place| place.database().clone()).collect()
+    }
+
+    /// True if there is nothing that could be swept.
+    pub fn are_away(&self) -> bool {
+        self.0.iter().all(|place| place.outage.lasts())
+    }
+
+    /// When a database that is away is asked next.
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.0.iter().filter_map(|place| place.outage.retry_at()).min()
+    }
+
+    /// When the first issue is due of which a run has ended.
+    pub fn react_at(&self, options: &DaemonOptions) -> Option<Instant> {
+        self.0.iter().filter_map(|place| place.react_at(options)).min()
+    }
+
+    /// The next news of runs that end, and of which database they are. The future may be dropped and asked for again.
+    pub async fn next_news(&mut self) -> (Url, News) {
+        poll_fn(|context| {
+            for place in &mut self.0 {
+                if let Some(Poll::Ready(news)) = place.listening.as_mut().map(|listening| listening.poll(context)) {
+                    return Poll::Ready((place.database().clone(), news));
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Listens as the options say, at each database; a thread that listens there already goes on.
+    pub fn listen(&mut self, options: &DaemonOptions) -> Result<()> {
+        for place in &mut self.0 {
+            let source = options.source(place.database());
+            if place.listening.as_ref().map(|listening| &listening.source) != source.as_ref() {
+                place.listening = source.map(RunEndListener::start).transpose()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the daemon cannot begin, if each database refuses it. The only database's reason says enough.
+    pub fn refusal(&mut self, mut refused: Vec<(Url, Error)>) -> Error {
+        if refused.len() == 1 {
+            return refused.remove(0).1;
+        }
+        let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
+        let each = refused.iter().map(|(database, error)| {
+            let name = self.at(database).and_then(|place| place.found.name.as_deref()).unwrap_or_default();
+            format!("{name}: {error:#}")
+        });
+        let each: Vec<String> = each.collect();
+        Failure::new(gravest, each.join("; ")).into()
+    }
+}
+
+/// One database.
 pub struct Place {
     pub found: Found,
-    pub state: Database,
+    pub condition: Condition,
     pub outage: Outage,
     /// None: it was not asked for.
-    pub listening: Option<Listening>,
-    pub run_ends: RunEndQueue,
-    /// How long its host needs after the end of a run; none: the database has not been asked yet.
+    pub listening: Option<RunEndListener>,
+    run_ends: RunEndQueue,
+    /// How long the host needs after the end of a run; none: the database has not been asked yet.
     pub run_end_grace: Option<Duration>,
     /// What the guard held back of the issues in the last sweep; none: all of them.
-    pub held_issues: Option<Vec<Portion>>,
+    held_issues: Option<Vec<Portion>>,
     /// What went wrong the last time, so that it is said once.
-    pub trouble: Option<String>,
+    trouble: Option<String>,
 }
 
 impl Place {
-    pub fn new(found: Found) -> Place {
+    fn new(found: Found) -> Place {
         Place {
             found,
-            state: Database::Unknown,
+            condition: Condition::Unknown,
             outage: Outage::none(),
             listening: None,
             run_ends: RunEndQueue::default(),
@@ -53,25 +165,26 @@ impl Place {
         &self.found.url
     }
 
-    /// Log lines of it name it, if there are several.
-    pub fn log<T>(&self, log: impl FnOnce() -> T) -> T {
+    /// Logs so that the lines name the database, if there are several.
+    fn log<T>(&self, log: impl FnOnce() -> T) -> T {
         of_database(&self.found).in_scope(log)
     }
 
-    pub fn health(&self) -> DatabaseHealth {
+    /// What /readyz, /metrics and the page say of the database.
+    pub fn state(&self) -> DatabaseState {
         let is_listening = self.listening.as_ref().is_some_and(|listening| listening.hearing == Hearing::Connected);
-        DatabaseHealth { found: self.found.clone(), state: self.state, is_listening }
+        DatabaseState { found: self.found.clone(), condition: self.condition, is_listening }
     }
 
-    /// Was it never looked at, or is not known yet what its listener has to know?
+    /// True if the database was never looked at, or has not said yet what its listener has to know.
     pub fn is_new(&self) -> bool {
         let is_unheard = self.listening.is_some() && self.run_end_grace.is_none();
-        self.state == Database::Unknown || (is_unheard && self.state == Database::Up)
+        self.condition == Condition::Unknown || (is_unheard && self.condition == Condition::Up)
     }
 
     /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a
     /// little longer, since the clocks of both may differ.
-    pub fn reaction_grace(&self, options: &DaemonOptions) -> Option<Duration> {
+    fn reaction_grace(&self, options: &DaemonOptions) -> Option<Duration> {
         let grace = options.listen_grace.unwrap_or(self.run_end_grace?);
         Some(grace + grace / 10)
     }
@@ -81,45 +194,110 @@ impl Place {
         self.reaction_grace(options).filter(|_| !self.outage.lasts()).and_then(|grace| self.run_ends.due_at(grace))
     }
 
-    /// It can be swept, and its host needs so long after the end of a run. Was it away?
+    /// The sweep of the issues that are due, as far as the bound for this minute allows: the sweep's own transaction,
+    /// at once instead of at the next time of the schedule. None: the schedule looks at them.
+    pub fn reaction(&mut self, options: &DaemonOptions) -> Option<Options> {
+        let grace = self.reaction_grace(options)?;
+        let due = self.run_ends.take_due(grace);
+        // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
+        let (Some(held), None) = (self.held_issues.clone(), &self.trouble) else { return None };
+        let sweep = options.cycle.sweep.clone();
+        let allowed = self.run_ends.allowed(sweep.guard.as_ref());
+        if allowed == Some(0) {
+            self.warn_of_overrun();
+            return None;
+        }
+        // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ
+        // a little.
+        let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
+        let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
+        let limit = sweep.limit.into_iter().chain(allowed).min();
+        let (database, selection) = (self.database().clone(), Selection::Issues(due));
+        Some(Options { database, selection, policy, limit, held, ..sweep })
+    }
+
+    /// Takes what the reaction did into account.
+    pub fn reacted(&mut self, swept: &Summary) {
+        let total = swept.total();
+        self.run_ends.count_done(total.continued + total.escalated);
+        if 0 < total.deferred {
+            self.warn_of_overrun();
+        }
+    }
+
+    fn warn_of_overrun(&mut self) {
+        if self.run_ends.note_overrun() {
+            self.log(|| {
+                warn!(
+                    "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is \
+                     left to the schedule"
+                );
+            });
+        }
+    }
+
+    /// Takes news of runs that end; returns of how many issues a run has ended.
+    pub fn receive(&mut self, news: News) -> usize {
+        match news {
+            News::Listening => {
+                self.log(|| info!("listening for runs that end"));
+                self.set_hearing(Hearing::Connected);
+            }
+            News::Disconnected(why) => {
+                if self.set_hearing(Hearing::Disconnected) != Some(Hearing::Disconnected) {
+                    self.log(|| warn!("runs that end are not heard of, the schedule finds them: {why}"));
+                }
+            }
+            News::RunEnds(issues) => {
+                let heard = issues.len();
+                self.run_ends.queue(issues);
+                return heard;
+            }
+        }
+        0
+    }
+
+    /// Sets whether runs that end are heard of, and returns what held before.
+    fn set_hearing(&mut self, hearing: Hearing) -> Option<Hearing> {
+        self.listening.as_mut().map(|listening| std::mem::replace(&mut listening.hearing, hearing))
+    }
+
+    /// Notes that the database can be swept, and what its host needs after the end of a run; true if it was away.
     pub fn in_order(&mut self, run_end_grace: Duration, options: &DaemonOptions) -> Result<bool> {
         options.refuse_too_soon(run_end_grace)?;
         self.run_end_grace = Some(run_end_grace);
-        self.is_back();
-        Ok(self.outage_ends())
+        Ok(self.is_back())
     }
 
-    fn is_back(&mut self) {
-        (self.state, self.trouble) = (Database::Up, None);
-    }
-
-    fn outage_ends(&mut self) -> bool {
-        let was_away = self.outage.end();
-        if let Some(lasted) = &was_away {
+    /// Notes that the database answers; true if it was away.
+    fn is_back(&mut self) -> bool {
+        (self.condition, self.trouble) = (Condition::Up, None);
+        let lasted = self.outage.end();
+        if let Some(lasted) = &lasted {
             self.log(|| info!("the database is back after {lasted}"));
         }
-        was_away.is_some()
+        lasted.is_some()
     }
 
+    /// Takes what a sweep of the database came to into account.
     pub fn swept(&mut self, swept: &Summary) {
         self.is_back();
-        self.outage_ends();
         self.outage.forget();
         self.held_issues = swept.held_back(Kind::Issue);
     }
 
-    /// A database that is away is waited for. What else is wrong is said once, and the next sweep tries again.
+    /// Waits for a database that is away. What else is wrong is said once, and the next sweep tries again.
     pub fn failed(&mut self, error: &Error) {
         let why = redact(&format!("{error:#}"));
         if conclusion_of(error) == Conclusion::Unavailable {
-            self.state = Database::Gone;
-            return match self.outage.note() {
+            self.condition = Condition::Gone;
+            return match self.outage.note_silence() {
                 true => self.log(|| error!("the database is unavailable, waiting: {why}")),
                 false => self.log(|| debug!("the database is still unavailable: {why}")),
             };
         }
         self.outage.end();
-        self.state = Database::Refuses;
+        self.condition = Condition::Refuses;
         if self.trouble.as_ref() == Some(&why) {
             self.log(|| debug!("still: {why}"));
         } else {
@@ -129,13 +307,113 @@ impl Place {
     }
 }
 
-/// The places of these databases. One that is known stays what it is.
-pub fn places(mut known: Vec<Place>, options: &DaemonOptions) -> Vec<Place> {
-    // Only what it is called for everybody depends on the others.
-    let is_same = |place: &Place, found: &Found| (&place.found.name, &place.found.url) == (&found.name, &found.url);
-    let mut take = |found: Found| match known.iter().position(|place| is_same(place, &found)) {
-        Some(at) => Place { found, ..known.swap_remove(at) },
-        None => Place::new(found),
-    };
-    options.databases.find().into_iter().map(&mut take).collect()
+/// A database that is away: for how long, how often it was asked since, and when it is asked next.
+pub struct Outage {
+    /// None: the database is there.
+    since: Option<Instant>,
+    tries: u32,
+    retry_at: Instant,
+    delays: ExponentialBackoff,
+}
+
+/// The delays between two tries: 1 s, 2 s, 4 s, … 30 s, and up to twice as much, so that not all sweepers ask at once.
+fn delays() -> ExponentialBackoff {
+    let delays =
+        ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(30));
+    delays.with_factor(2.0).without_max_times().with_jitter().build()
+}
+
+impl Outage {
+    pub fn none() -> Outage {
+        Outage { since: None, tries: 0, retry_at: Instant::now(), delays: delays() }
+    }
+
+    /// Notes that the database did not answer; true if it did before.
+    pub fn note_silence(&mut self) -> bool {
+        let now = Instant::now();
+        let is_news = self.since.is_none();
+        self.tries = if is_news { 0 } else { self.tries + 1 };
+        self.since.get_or_insert(now);
+        self.retry_at = now + self.delays.next().unwrap_or(Duration::from_secs(60));
+        is_news
+    }
+
+    pub fn lasts(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Ends the outage: the database answered. The next outage begins with the delays that this one had come to, until
+    /// a sweep has gone well: a database that comes and goes is not logged every second.
+    pub fn end(&mut self) -> Option<Lasted> {
+        self.since.take().map(|since| Lasted { time: since.elapsed(), tries: self.tries + 1 })
+    }
+
+    /// Begins the delays of the next outage anew.
+    pub fn forget(&mut self) {
+        self.delays = delays();
+    }
+
+    /// When the database is asked next; none: it is there.
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.since.map(|_| self.retry_at)
+    }
+}
+
+/// How long an outage lasted, and at which try it was over.
+#[derive(Debug, PartialEq)]
+pub struct Lasted {
+    time: Duration,
+    tries: u32,
+}
+
+impl Display for Lasted {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let time = HumanDuration(TimeDelta::from_std(self.time).unwrap_or_default());
+        let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
+        write!(f, "{time}, {tries}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn next_try(outage: &Outage) {
+        tokio::time::sleep_until(outage.retry_at().expect("an outage")).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_news_once_and_asked_ever_more_seldom_but_every_minute() {
+        let mut outage = Outage::none();
+        let mut waits = Vec::new();
+        for n in 0..20 {
+            assert_eq!(outage.note_silence(), n == 0);
+            let before = Instant::now();
+            next_try(&outage).await;
+            waits.push(before.elapsed());
+        }
+        let second = Duration::from_secs(1);
+        assert!((second..=2 * second).contains(&waits[0]), "{waits:?}");
+        assert!(waits[10..].iter().all(|wait| (30 * second..=61 * second).contains(wait)), "{waits:?}");
+        assert_eq!(outage.end(), Some(Lasted { time: waits.iter().sum(), tries: 20 }));
+        assert!(!outage.lasts() && outage.end().is_none());
+    }
+
+    /// It connects, and each sweep fails.
+    #[tokio::test(start_paused = true)]
+    async fn a_database_that_comes_and_goes_is_logged_ever_more_seldom_until_a_sweep_goes_well() {
+        let mut outage = Outage::none();
+        let began = Instant::now();
+        for _ in 0..10 {
+            assert!(outage.note_silence());
+            next_try(&outage).await;
+            outage.end();
+        }
+        assert!(Duration::from_secs(120) < began.elapsed(), "{:?}", began.elapsed());
+        outage.forget();
+        outage.note_silence();
+        let before = Instant::now();
+        next_try(&outage).await;
+        assert!(before.elapsed() <= Duration::from_secs(2));
+    }
 }

@@ -1,35 +1,151 @@
-//! The issues of which a run has just ended: when each is looked at, and how much may be done about them.
+//! Runs that end: hearing of them, when the issue of each is looked at, and how much may be done about them. What is
+//! not heard is found by the schedule.
 //!
-//! Whoever ends a run may still be at it, so each is left alone for a moment. And the guard does not see them, as they
-//! come one by one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard
-//! lets pass at once; the rest is left to the schedule, whose sweeps have the guard.
+//! A thread of its own listens: it waits for the database, and its connection may be lost at any time. Whoever ends a
+//! run may still be at it, so its issue is left alone for a moment. And the guard does not see issues that come one by
+//! one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard lets pass at
+//! once; the rest is left to the schedule, whose sweeps have the guard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
+use backon::{BackoffBuilder, ExponentialBuilder};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::Instant;
 
 use crate::rules::{Guard, Id};
-use crate::store::connect::listen::HEARD_MAX;
+use crate::store::connect::listen::{HEARD_MAX, Listener, Source};
+use crate::text::redact;
+
+/// How soon the thread notices that nobody waits for its news any more.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A connection that is lost sooner did not work: else one that is cut every few seconds would be logged each time.
+const A_WHILE: Duration = Duration::from_secs(60);
+
+/// How much news may wait to be taken.
+const NEWS_MAX: usize = 8;
+
+/// What the thread that listens has to say.
+pub enum News {
+    Listening,
+    /// Runs of these issues have ended.
+    RunEnds(BTreeSet<Id>),
+    /// The connection was lost, and why; it tries again.
+    Disconnected(String),
+}
+
+/// Does the thread hear of runs that end?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hearing {
+    /// The thread has only begun.
+    Unknown,
+    Connected,
+    /// The connection was lost, and that was logged.
+    Disconnected,
+}
+
+/// A thread that listens. It ends within a moment when this is dropped.
+pub struct RunEndListener {
+    pub source: Source,
+    pub hearing: Hearing,
+    news: Receiver<News>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl RunEndListener {
+    pub fn start(source: Source) -> Result<RunEndListener> {
+        let (sender, news) = channel(NEWS_MAX);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (its_source, over) = (source.clone(), Arc::clone(&is_over));
+        thread::Builder::new()
+            .name("listen".to_owned())
+            .spawn(move || listen(&its_source, &over, &sender))
+            .context("starting a thread")?;
+        Ok(RunEndListener { source, hearing: Hearing::Unknown, news, is_over })
+    }
+
+    /// The next news. The thread sends until nobody listens to it: there is always more to come.
+    pub fn poll(&mut self, context: &mut Context) -> Poll<News> {
+        match self.news.poll_recv(context) {
+            Poll::Ready(Some(news)) => Poll::Ready(news),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for RunEndListener {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
+fn listen(source: &Source, is_over: &AtomicBool, news: &Sender<News>) {
+    let delays =
+        ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
+    let delays = delays.without_max_times().with_jitter();
+    let mut delay = delays.build();
+    while !is_over.load(Ordering::Relaxed) {
+        let began = std::time::Instant::now();
+        let listened = Listener::open(source).and_then(|mut listener| {
+            let _ = news.blocking_send(News::Listening);
+            pass_on(&mut listener, is_over, news)
+        });
+        let Err(error) = listened else { return };
+        if A_WHILE < began.elapsed() {
+            delay = delays.build();
+        }
+        let _ = news.blocking_send(News::Disconnected(redact(&format!("{error:#}"))));
+        rest(delay.next().unwrap_or(PATIENCE), is_over);
+    }
+}
+
+fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &Sender<News>) -> Result<()> {
+    while !is_over.load(Ordering::Relaxed) {
+        let issues = listener.wait(PATIENCE)?;
+        if !issues.is_empty() {
+            // While nobody takes the news, more is left to the schedule.
+            let _ = news.try_send(News::RunEnds(issues));
+        }
+    }
+    Ok(())
+}
+
+fn rest(time: Duration, is_over: &AtomicBool) {
+    let naps = time.as_millis().div_ceil(PATIENCE.as_millis());
+    for _ in 0..naps {
+        if !is_over.load(Ordering::Relaxed) {
+            thread::sleep(PATIENCE);
+        }
+    }
+}
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When nothing was left to the schedule for so long, the next time is news again.
+/// After so long without an overrun, the next one is news again.
 const CALM: Duration = Duration::from_secs(60 * 60);
 
+/// The issues that wait to be looked at, and what was done about such issues lately.
 #[derive(Default)]
 pub struct RunEndQueue {
-    /// When the end of its run was heard of.
+    /// Each issue with the time at which the end of its run was heard of.
     issues: BTreeMap<Id, Instant>,
-    /// What was continued or escalated lately.
+    /// How many issues were continued or escalated, and when.
     done: VecDeque<(Instant, u64)>,
     /// When something was last left to the schedule, since there was too much.
     overrun_at: Option<Instant>,
 }
 
 impl RunEndQueue {
-    /// Runs of these have ended: they are due after the grace. A second end in that time is the same matter.
-    pub fn note(&mut self, issues: BTreeSet<Id>) {
+    /// Queues issues of which a run has ended: they are due after the grace. A second end in that time is one matter
+    /// with the first.
+    pub fn queue(&mut self, issues: BTreeSet<Id>) {
         let now = Instant::now();
         for issue in issues {
             if self.issues.len() < HEARD_MAX {
@@ -38,12 +154,12 @@ impl RunEndQueue {
         }
     }
 
-    /// When the first of them is due.
+    /// When the first of the issues is due.
     pub fn due_at(&self, grace: Duration) -> Option<Instant> {
         self.issues.values().min().map(|heard| *heard + grace)
     }
 
-    /// Takes those that are due.
+    /// Takes the issues that are due.
     pub fn take_due(&mut self, grace: Duration) -> Vec<Id> {
         let is_due = |heard: &Instant| grace <= heard.elapsed();
         let due: Vec<Id> = self.issues.iter().filter(|(_, heard)| is_due(heard)).map(|(id, _)| id.clone()).collect();
@@ -51,13 +167,13 @@ impl RunEndQueue {
         due
     }
 
-    pub fn count(&mut self, done: u64) {
+    pub fn count_done(&mut self, done: u64) {
         if 0 < done {
             self.done.push_back((Instant::now(), done));
         }
     }
 
-    /// How much may be done about them now; without a guard, as much as there is.
+    /// How many issues may be continued or escalated now; none: as many as there are, since there is no guard.
     pub fn allowed(&mut self, guard: Option<&Guard>) -> Option<u32> {
         while self.done.front().is_some_and(|(at, _)| MINUTE <= at.elapsed()) {
             self.done.pop_front();
@@ -66,8 +182,8 @@ impl RunEndQueue {
         guard.map(|guard| guard.min.saturating_sub(u32::try_from(lately).unwrap_or(u32::MAX)))
     }
 
-    /// There was more than may be done. Is that news?
-    pub fn overrun(&mut self) -> bool {
+    /// Notes that there was more to do than may be done; true if that is news.
+    pub fn note_overrun(&mut self) -> bool {
         let is_news = self.overrun_at.is_none_or(|last| CALM <= last.elapsed());
         self.overrun_at = Some(Instant::now());
         is_news
@@ -89,10 +205,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_issue_is_due_after_the_grace_of_its_last_run_end() {
         let mut heard = RunEndQueue::default();
-        heard.note(ids(&["a", "b"]));
+        heard.queue(ids(&["a", "b"]));
         advance(GRACE / 2).await;
         assert_eq!(heard.take_due(GRACE), []);
-        heard.note(ids(&["a"]));
+        heard.queue(ids(&["a"]));
         advance(GRACE / 2).await;
         assert_eq!(heard.take_due(GRACE), [Id("b".to_owned())]);
         advance(GRACE / 2).await;
@@ -104,9 +220,9 @@ mod tests {
     async fn no_more_is_done_in_a_minute_than_the_guard_lets_pass() {
         let (mut heard, guard) = (RunEndQueue::default(), Guard { min: 20, ..Guard::default() });
         assert_eq!(heard.allowed(Some(&guard)), Some(20));
-        heard.count(15);
+        heard.count_done(15);
         advance(MINUTE / 2).await;
-        heard.count(10);
+        heard.count_done(10);
         assert_eq!((heard.allowed(Some(&guard)), heard.allowed(None)), (Some(0), None));
         advance(MINUTE / 2).await;
         assert_eq!(heard.allowed(Some(&guard)), Some(10));
@@ -118,18 +234,18 @@ mod tests {
         let mut heard = RunEndQueue::default();
         let mut news = 0;
         for _ in 0..180 {
-            news += u32::from(heard.overrun());
+            news += u32::from(heard.note_overrun());
             advance(MINUTE).await;
         }
         assert_eq!(news, 1);
         advance(CALM).await;
-        assert!(heard.overrun());
+        assert!(heard.note_overrun());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_storm_of_run_ends_takes_no_memory() {
         let mut heard = RunEndQueue::default();
-        heard.note((0..10_000).map(|n| Id(n.to_string())).collect());
+        heard.queue((0..10_000).map(|n| Id(n.to_string())).collect());
         advance(GRACE).await;
         assert_eq!(heard.take_due(GRACE).len(), HEARD_MAX);
     }

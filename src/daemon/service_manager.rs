@@ -1,13 +1,47 @@
-//! What the service manager is notified of (sd_notify): ready, what is going on, that the process lives, reloading,
-//! stopping.
-//!
-//! Without NOTIFY_SOCKET nothing is sent.
+//! The daemon and what started it: the signals that it gets, and what a service manager is notified of (sd_notify):
+//! ready, what is going on, that the process lives, reloading, stopping. Without NOTIFY_SOCKET nothing is sent.
 
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use sd_notify::NotifyState;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, warn};
+
+use crate::sweep::cancel::{LISTENING, exit_in_any_case};
+
+pub enum Demand {
+    Stop,
+    Reload,
+}
+
+/// SIGTERM and Ctrl-C: the first ends the daemon after the sweep in hand, the second at once.
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    /// Listens for signals from now on.
+    pub fn listen() -> Result<Signals> {
+        exit_in_any_case()?;
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate()).context(LISTENING)?,
+            interrupt: signal(SignalKind::interrupt()).context(LISTENING)?,
+            hangup: signal(SignalKind::hangup()).context(LISTENING)?,
+        })
+    }
+
+    pub async fn next(&mut self) -> Demand {
+        tokio::select! {
+            _ = self.terminate.recv() => Demand::Stop,
+            _ = self.interrupt.recv() => Demand::Stop,
+            _ = self.hangup.recv() => Demand::Reload,
+        }
+    }
+}
 
 pub struct ServiceManager {
     /// How often the watchdog is fed: in a quarter of its time.
@@ -40,8 +74,8 @@ impl ServiceManager {
         notify(&[NotifyState::Stopping]);
     }
 
-    /// One line, when it is another one.
-    pub fn status(&mut self, status: String) {
+    /// Says in one line what is going on, if that is not what was said last.
+    pub fn report_status(&mut self, status: String) {
         if status != self.status {
             notify(&[NotifyState::Status(&status)]);
             self.status = status;
@@ -58,8 +92,8 @@ impl ServiceManager {
     }
 }
 
-/// That it could not is logged once: a manager that receives nothing ends the daemon after a while, and does not say
-/// why.
+/// Sends these states. A failure is logged once: a manager that receives nothing ends the daemon after a while, and
+/// does not say why.
 fn notify(states: &[NotifyState]) {
     static IS_LOGGED: Once = Once::new();
     if let Err(error) = sd_notify::notify(states) {

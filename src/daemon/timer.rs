@@ -1,21 +1,34 @@
-//! Waits for one instant of the wall clock, so that a clock that is set and a machine that slept are noticed.
+//! When the next sweep is due: waits for one instant of the wall clock, so that a clock that is set and a machine that
+//! slept are noticed.
 //!
-//! Each instant is one job of the scheduler, and the next one is planned when it is over. The scheduler's own repeated
-//! jobs would overlap, outlive its end, and keep the offset that their zone had when they were made.
+//! Each instant is one job of the scheduler: decisions.md#one-job-at-a-time.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_cron_scheduler::{Job, JobScheduler};
+use tracing::info;
 use uuid::Uuid;
 
-use super::clock;
+use crate::rules::display::HumanDuration;
+use crate::schedule::Schedule;
+
+/// The time by this machine's clock, which a schedule is of by definition. What is stranded is decided by the
+/// database's.
+pub fn now() -> DateTime<Utc> {
+    #[expect(clippy::disallowed_methods, reason = "a schedule is of this machine's clock")]
+    let now = SystemTime::now();
+    now.into()
+}
 
 pub struct Timer {
     scheduler: JobScheduler,
-    at: Option<DateTime<Utc>>,
+    /// The next time of the schedule, without the jitter.
+    pub planned: Option<DateTime<Utc>>,
+    /// When the next sweep is due, with the jitter.
+    pub at: Option<DateTime<Utc>>,
     /// The job that will announce that it is near; none: it is, or there is nothing to wait for.
     job: Option<Uuid>,
     fired: UnboundedSender<Uuid>,
@@ -27,18 +40,21 @@ impl Timer {
         let scheduler = JobScheduler::new().await.context("starting the scheduler")?;
         scheduler.start().await.context("starting the scheduler")?;
         let (fired, firing) = unbounded_channel();
-        Ok(Timer { scheduler, at: None, job: None, fired, firing })
+        Ok(Timer { scheduler, planned: None, at: None, job: None, fired, firing })
     }
 
-    /// Waits for this instant, and for no other any more.
-    pub async fn set(&mut self, at: Option<DateTime<Utc>>) -> Result<()> {
+    /// Waits for the next time of the schedule, later by the jitter, though never as late as the time after it.
+    pub async fn plan(&mut self, schedule: &Schedule, jitter: TimeDelta) -> Result<()> {
+        let mut next = schedule.after(now());
+        self.planned = next.next();
+        let interval = self.planned.zip(next.next()).map_or(jitter, |(planned, following)| following - planned);
+        self.at = self.planned.map(|planned| planned + random_delay(jitter, interval));
         if let Some(job) = self.job.take() {
             self.scheduler.remove(&job).await.context("planning the next sweep")?;
         }
-        self.at = at;
-        let Some(at) = at else { return Ok(()) };
+        let Some(at) = self.at else { return Ok(()) };
         // The job's time is of whole seconds; a second too early is slept through.
-        if let Ok(seconds @ 1..) = u64::try_from(at.timestamp() - clock::now().timestamp() - 1) {
+        if let Ok(seconds @ 1..) = u64::try_from(at.timestamp() - now().timestamp() - 1) {
             let fired = self.fired.clone();
             let job = Job::new_one_shot_async(Duration::from_secs(seconds), move |id, _| {
                 let fired = fired.clone();
@@ -52,7 +68,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Until the instant has come. It may be dropped and called again.
+    /// Waits until the sweep is due. The future may be dropped and asked for again.
     pub async fn due(&mut self) {
         let Some(at) = self.at else { return std::future::pending().await };
         while let Some(job) = self.job {
@@ -61,14 +77,40 @@ impl Timer {
             }
         }
         // Never early, not by a part of a millisecond: the same time would be due once more.
-        while let Some(left) = (at - clock::now()).to_std().ok().filter(|left| !left.is_zero()) {
+        while let Some(left) = (at - now()).to_std().ok().filter(|left| !left.is_zero()) {
             tokio::time::sleep(left.min(Duration::from_secs(1))).await;
         }
     }
+
+    /// Logs how many times of the schedule have passed since the planned one: the sweep that begins now makes up for
+    /// them.
+    pub fn log_missed(&self, schedule: &Schedule) {
+        let now = now();
+        let later = self.planned.into_iter().flat_map(|planned| schedule.after(planned));
+        match later.take_while(|at| *at <= now).take(1000).count() {
+            0 => {}
+            1000 => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
+            1 => info!("1 more was due meanwhile: this sweep makes up for it"),
+            missed => info!("{missed} more were due meanwhile: this sweep makes up for it"),
+        }
+    }
+
+    /// True if the schedule has a time before the planned one: the clock was set back since.
+    pub fn is_planned_too_late(&self, schedule: &Schedule) -> bool {
+        schedule.next(now()).is_some_and(|next| Some(next) < self.planned)
+    }
+}
+
+/// Logs the schedule with its next three times.
+pub fn log_schedule(schedule: &Schedule, jitter: TimeDelta) {
+    let shown = |at: DateTime<Utc>| at.with_timezone(&schedule.zone).format("%Y-%m-%d %H:%M:%S %Z").to_string();
+    let next: Vec<String> = schedule.after(now()).take(3).map(shown).collect();
+    let jitter = if jitter.is_zero() { String::new() } else { format!(", each up to {} later", HumanDuration(jitter)) };
+    info!("schedule {schedule}, next: {}{jitter}", next.join(", "));
 }
 
 /// A random time below the jitter, and below the interval to the following sweep however long the jitter is.
-pub fn random_delay(jitter: TimeDelta, interval: TimeDelta) -> TimeDelta {
+fn random_delay(jitter: TimeDelta, interval: TimeDelta) -> TimeDelta {
     let bound = jitter.min(interval).num_milliseconds();
     if 0 < bound { TimeDelta::milliseconds(fastrand::i64(0..bound)) } else { TimeDelta::zero() }
 }

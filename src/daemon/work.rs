@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
-use tracing::Span;
 
-use super::clock;
+use super::timer;
 use crate::conclusion::{Conclusion, conclusion_of};
-use crate::cycle::{self, CycleOptions, sweep_apart};
+use crate::cycle::{self, CycleOptions, of_database, sweep_apart};
 use crate::notify::{Delivered, deliver};
+use crate::rules::display::humanize;
 use crate::store::connect::databases::Found;
 use crate::store::connect::listen::{Source, run_end_grace};
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;
 use crate::store::{Access, Timeouts};
-use crate::sweep::{Cancel, Options, Progress, Summary};
+use crate::sweep::{Cancel, Options, Outcome, Progress, Summary, Tally};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
@@ -29,22 +29,22 @@ pub enum Task {
     Deliver,
 }
 
-/// What became of it, of each database.
+/// What became of a task, for each database.
 pub enum Done {
-    /// How long its host needs after the end of a run.
+    /// How long each host needs after the end of a run.
     Checked(Vec<(Url, Result<Duration>)>),
     Swept(Vec<(Url, Result<Summary>)>),
     Reacted(Url, Box<Result<Summary>>),
     Delivered(Vec<Result<Delivered>>),
-    /// A bug; it has said so on stderr.
+    /// A bug, which stderr has said.
     Panicked(Task),
 }
 
 /// A database to look at, and at the start also what is listened to, which has to be the same.
-pub struct Look {
+pub struct Probe {
     pub database: Url,
     pub source: Option<Source>,
-    /// It did not answer before.
+    /// The database did not answer before.
     pub is_away: bool,
 }
 
@@ -55,7 +55,8 @@ const AWAY: Duration = Duration::from_secs(5);
 /// there is.
 const FIRST: Duration = Duration::from_secs(30);
 
-impl Look {
+impl Probe {
+    /// How long the host needs after the end of a run, if the database can be swept.
     fn run_end_grace(&self, timeouts: &Timeouts) -> Result<Duration> {
         let mut store = self.database.open(Access::Write)?;
         let same = self.source.as_ref().map_or(Ok(()), Source::refuse_another);
@@ -74,19 +75,19 @@ pub struct BackgroundWork {
     progress: Progress,
     handle: JoinHandle<Done>,
     steps: usize,
-    /// When it had made that many steps, as far as was looked.
+    /// When that many steps were first seen.
     moved_at: Instant,
 }
 
 impl BackgroundWork {
-    pub fn check(looks: Vec<Look>, timeouts: Timeouts) -> BackgroundWork {
+    pub fn check(looks: Vec<Probe>, timeouts: Timeouts) -> BackgroundWork {
         BackgroundWork::begin(Task::Check, move |_, progress| {
-            let look = |look: Look| {
+            let look = |look: Probe| {
                 progress.step();
-                let Look { database, source, is_away } = look;
+                let Probe { database, source, is_away } = look;
                 let patience = database.patience(timeouts.question()).min(if is_away { AWAY } else { FIRST });
                 let grace = database.ask_within(Patience::of(patience), move |database| {
-                    Look { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
+                    Probe { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
                 });
                 (database, grace)
             };
@@ -94,39 +95,31 @@ impl BackgroundWork {
         })
     }
 
-    pub fn cycle(options: CycleOptions) -> BackgroundWork {
-        BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
-            let swept = cycle::run(&options, cancel, progress);
-            Done::Swept(vec![(options.sweep.database, swept)])
-        })
-    }
-
-    /// Sweeps several databases, of which these are `away`.
-    pub fn cycles(options: CycleOptions, databases: Vec<Found>, away: Vec<Url>) -> BackgroundWork {
+    /// Sweeps these databases, but for those that are `away`.
+    pub fn sweep(options: CycleOptions, databases: Vec<Found>, away: Vec<Url>) -> BackgroundWork {
         BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
             let swept = cycle::run_each(&options, &databases, &away, cancel, progress);
             Done::Swept(databases.into_iter().map(|found| found.url).zip(swept).collect())
         })
     }
 
-    /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round. `span`: what
-    /// it logs in.
-    pub fn reaction(options: Options, span: Span) -> BackgroundWork {
+    /// Sweeps the issues of which a run has just ended. Notifications wait for a moment in which no run ends, not the
+    /// other way round.
+    pub fn react(options: Options, database: Found) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
-            let _span = span.entered();
-            let swept = sweep_apart(&options, cancel, progress);
-            Done::Reacted(options.database, Box::new(swept))
+            let swept = of_database(&database).in_scope(|| sweep_apart(&options, cancel, progress));
+            Done::Reacted(database.url, Box::new(swept))
         })
     }
 
-    /// Begins no message more at the time of the next sweep.
+    /// Delivers what waits in these databases; begins no message more at the time of the next sweep.
     pub fn deliver(options: &CycleOptions, databases: Vec<Url>, until: Option<DateTime<Utc>>) -> BackgroundWork {
         let CycleOptions { sweep: Options { timeouts, .. }, notify, .. } = options.clone();
         BackgroundWork::begin(Task::Deliver, move |cancel, progress| {
             let (cancel, progress) = (cancel.clone(), progress.clone());
             let is_over = move || {
                 progress.step();
-                cancel.is_set() || until.is_some_and(|until| until <= clock::now())
+                cancel.is_set() || until.is_some_and(|until| until <= timer::now())
             };
             let deliver = |database| deliver(database, &timeouts, &notify, is_over.clone());
             Done::Delivered(databases.iter().map(deliver).collect())
@@ -140,17 +133,17 @@ impl BackgroundWork {
         BackgroundWork { task, cancel, progress, handle, steps: 0, moved_at: Instant::now() }
     }
 
-    /// Asks it to end after what is in hand.
+    /// Asks the work to end after what is in hand.
     pub fn stop(&self) {
         self.cancel.set();
     }
 
-    /// Waits for its end. It may be dropped and called again until then.
+    /// Waits for the end of the work. The future may be dropped and asked for again until then.
     pub async fn ended(&mut self) -> Done {
         (&mut self.handle).await.unwrap_or(Done::Panicked(self.task))
     }
 
-    /// For how long it has not got on.
+    /// For how long the work has made no progress.
     pub fn silent_for(&mut self) -> Duration {
         let steps = self.progress.steps();
         if steps != self.steps {
@@ -159,6 +152,33 @@ impl BackgroundWork {
         self.moved_at.elapsed()
     }
 }
+
+/// What the sweeps of so many databases came to, for the status.
+pub fn last_of(swept: &[&Summary], databases: usize) -> String {
+    let total = swept.iter().fold(Tally::default(), |total, summary| total.plus(summary.total()));
+    let counted = SHOWN.into_iter().map(|outcome| (total.of(outcome), outcome)).filter(|(n, _)| 0 < *n);
+    let mut parts: Vec<String> = counted.map(|(n, outcome)| format!("{n} {}", humanize(outcome.name()))).collect();
+    match databases - swept.len() {
+        0 => {}
+        _ if databases == 1 => return "failed".to_owned(),
+        failed => parts.push(format!("{failed} of {databases} databases failed")),
+    }
+    if swept.iter().any(|summary| summary.conclusion == Conclusion::Guarded) {
+        parts.push("the guard held a kind back".to_owned());
+    }
+    if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
+}
+
+/// The outcomes that the status counts.
+const SHOWN: [Outcome; 7] = [
+    Outcome::Continued,
+    Outcome::Escalated,
+    Outcome::Recovered,
+    Outcome::HandedOver,
+    Outcome::Abandoned,
+    Outcome::Failed,
+    Outcome::Deferred,
+];
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,8 @@ use std::fmt::Result;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::DaemonState;
-use super::daemon_state::DatabaseState;
 use super::page::{Page, seconds};
+use super::{Condition, DaemonState, DatabaseState};
 use crate::rules::Kind;
 use crate::store::read::metrics::{LastSweep, Outbox, Reading, Swept};
 use crate::store::work::ledger::{Action, Ended};
@@ -206,7 +205,7 @@ impl Page {
     }
 
     fn daemon(&mut self, daemon: &DaemonState) {
-        let DaemonState { completed, failed, interrupted, next_sweep_at, databases, hung, run_ends } = daemon;
+        let DaemonState { completed, failed, interrupted, next_sweep_at, databases, hung_for, run_ends } = daemon;
         self.counter(
             "daemon_sweeps_total",
             "Sweeps of this daemon, by how they ended",
@@ -215,11 +214,16 @@ impl Page {
                 .map(|(ended, n)| ([ended.name()], *n)),
         );
         self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at);
-        self.gauge("daemon_hung", "1: a sweep is under way and makes no progress", [], [([], i64::from(*hung))]);
-        for DatabaseState { name, is_up, is_listening } in databases {
-            self.database = name.clone();
+        self.gauge(
+            "daemon_hung",
+            "1: a sweep is under way and makes no progress",
+            [],
+            [([], i64::from(hung_for.is_some()))],
+        );
+        for DatabaseState { found, condition, is_listening } in databases {
+            self.database = found.short_name.clone();
             let help = "1: the database answered when it was last asked";
-            self.gauge("daemon_database_up", help, [], [([], i64::from(*is_up))]);
+            self.gauge("daemon_database_up", help, [], [([], i64::from(*condition == Condition::Up))]);
             self.gauge("daemon_listening", "1: ends of runs are heard of", [], [([], i64::from(*is_listening))]);
         }
         self.database = None;

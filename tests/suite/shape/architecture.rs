@@ -259,10 +259,10 @@ fn texts_of_others_are_shown_in_one_way() {
 
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
 /// `sweep/clock.rs` asks it once, to tell an operator by how much it differs, and a schedule is by definition of this
-/// machine's clock: `daemon/clock.rs`. A message on trial is signed without a database: `notify/trial.rs`.
+/// machine's clock: `daemon/timer.rs`. A message on trial is signed without a database: `notify/trial.rs`.
 #[test]
 fn nothing_asks_this_machines_clock_for_the_time() {
-    let exceptions = ["src/sweep/clock.rs", "src/daemon/clock.rs", "src/notify/trial.rs"];
+    let exceptions = ["src/sweep/clock.rs", "src/daemon/timer.rs", "src/notify/trial.rs"];
     refuse_except(&exceptions, &all_but(&[]), &["Utc::now", "Local::now", "SystemTime"]);
 }
 

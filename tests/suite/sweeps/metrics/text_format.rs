@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sweep::metrics::{DaemonState, DatabaseState, text};
+use sweep::metrics::{Condition, DaemonState, DatabaseState, text};
+use sweep::store::connect::databases::Found;
+use sweep::store::connect::open::Url;
 
 /// The values by name and labels, without `sweep_`. Checks the text's structure line by line.
 pub fn samples(text: &str) -> BTreeMap<String, f64> {
@@ -33,10 +35,11 @@ pub fn samples(text: &str) -> BTreeMap<String, f64> {
 #[test]
 fn without_a_database_the_daemon_reports_what_it_knows_by_itself() {
     let at = chrono::DateTime::from_timestamp(1_795_333_229, 0);
+    let found = Found::alone(Url::Sqlite("acme.db".into()));
     let state = DaemonState {
         completed: 3,
         next_sweep_at: at,
-        databases: vec![DatabaseState { is_listening: true, ..DatabaseState::default() }],
+        databases: vec![DatabaseState { found, condition: Condition::Unknown, is_listening: true }],
         run_ends: 4_000_000_000,
         ..DaemonState::default()
     };
