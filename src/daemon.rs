@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use tokio::sync::watch;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval};
 use tracing::{debug, error, info, warn};
 
 use crate::conclusion::{Conclusion, conclusion_of};
@@ -102,7 +102,7 @@ impl Daemon {
             let address = http::serve(address, healths, page)?;
             info!("HTTP on {address}: /healthz, /readyz, /metrics{}", if options.page { ", the page" } else { "" });
         }
-        let ticks = ticks(options, &service_manager);
+        let ticks = service_manager.ticks(options.hung_after);
         let mut places = Places(Vec::new());
         places.find(options);
         let mut daemon = Daemon {
@@ -232,10 +232,8 @@ impl Daemon {
 
     /// Looks at the database that has waited longest: the others get their turn before the next one that is silent.
     fn retry(&mut self) {
-        let waiting = self.places.0.iter().filter(|place| place.outage.lasts());
-        if let Some(next) = waiting.min_by_key(|place| place.outage.retry_at()).map(|place| place.database().clone()) {
-            self.check(|place| *place.database() == next);
-        }
+        let next = self.places.retry_at();
+        self.check(|place| next.is_some() && place.outage.retry_at() == next);
     }
 
     /// Sweeps all that the settings say: for each time of the schedule until now.
@@ -411,7 +409,7 @@ impl Daemon {
         self.refused = None;
         self.resolved.log_changes(&resolved);
         self.resolved = resolved;
-        self.ticks = ticks(&self.resolved.options, &self.service_manager);
+        self.ticks = self.service_manager.ticks(self.resolved.options.hung_after);
         let is_moved = self.places.find(&self.resolved.options) != self.places.found();
         match self.work.as_ref().map(|work| work.task) {
             // What it looks at is swept no more.
@@ -478,13 +476,4 @@ async fn until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-/// Ticks often enough to notice a sweep that hangs, and to feed the watchdog in time.
-fn ticks(options: &DaemonOptions, service_manager: &ServiceManager) -> Interval {
-    let bounds = [Some(Duration::from_secs(1)), Some(options.hung_after / 4), service_manager.every];
-    let period = bounds.into_iter().flatten().min().unwrap_or_default().max(Duration::from_millis(20));
-    let mut ticks = interval(period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    ticks
 }

@@ -7,8 +7,6 @@
 //! once; the rest is left to the schedule, whose sweeps have the guard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -50,24 +48,22 @@ pub enum Hearing {
     Disconnected,
 }
 
-/// A thread that listens. It ends within a moment when this is dropped.
+/// A thread that listens. It ends within a moment when this is dropped: nobody receives its news any more.
 pub struct RunEndListener {
     pub source: Source,
     pub hearing: Hearing,
     news: Receiver<News>,
-    is_over: Arc<AtomicBool>,
 }
 
 impl RunEndListener {
     pub fn start(source: Source) -> Result<RunEndListener> {
         let (sender, news) = channel(NEWS_MAX);
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (its_source, over) = (source.clone(), Arc::clone(&is_over));
+        let its_source = source.clone();
         thread::Builder::new()
             .name("listen".to_owned())
-            .spawn(move || listen(&its_source, &over, &sender))
+            .spawn(move || listen(&its_source, &sender))
             .context("starting a thread")?;
-        Ok(RunEndListener { source, hearing: Hearing::Unknown, news, is_over })
+        Ok(RunEndListener { source, hearing: Hearing::Unknown, news })
     }
 
     /// The next news. The thread sends until nobody listens to it: there is always more to come.
@@ -79,35 +75,29 @@ impl RunEndListener {
     }
 }
 
-impl Drop for RunEndListener {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
 /// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
-fn listen(source: &Source, is_over: &AtomicBool, news: &Sender<News>) {
+fn listen(source: &Source, news: &Sender<News>) {
     let delays =
         ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
     let delays = delays.without_max_times().with_jitter();
     let mut delay = delays.build();
-    while !is_over.load(Ordering::Relaxed) {
+    while !news.is_closed() {
         let began = std::time::Instant::now();
         let listened = Listener::open(source).and_then(|mut listener| {
             let _ = news.blocking_send(News::Listening);
-            pass_on(&mut listener, is_over, news)
+            pass_on(&mut listener, news)
         });
         let Err(error) = listened else { return };
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
         let _ = news.blocking_send(News::Disconnected(redact(&format!("{error:#}"))));
-        rest(delay.next().unwrap_or(PATIENCE), is_over);
+        rest(delay.next().unwrap_or(PATIENCE), news);
     }
 }
 
-fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &Sender<News>) -> Result<()> {
-    while !is_over.load(Ordering::Relaxed) {
+fn pass_on(listener: &mut Listener, news: &Sender<News>) -> Result<()> {
+    while !news.is_closed() {
         let issues = listener.wait(PATIENCE)?;
         if !issues.is_empty() {
             // While nobody takes the news, more is left to the schedule.
@@ -117,10 +107,10 @@ fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &Sender<News>) -
     Ok(())
 }
 
-fn rest(time: Duration, is_over: &AtomicBool) {
+fn rest(time: Duration, news: &Sender<News>) {
     let naps = time.as_millis().div_ceil(PATIENCE.as_millis());
     for _ in 0..naps {
-        if !is_over.load(Ordering::Relaxed) {
+        if !news.is_closed() {
             thread::sleep(PATIENCE);
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::{debug, warn};
 
 use crate::sweep::cancel::{LISTENING, exit_in_any_case};
@@ -45,7 +46,7 @@ impl Signals {
 
 pub struct ServiceManager {
     /// How often the watchdog is fed: in a quarter of its time.
-    pub every: Option<Duration>,
+    every: Option<Duration>,
     fed_at: Option<Instant>,
     status: String,
 }
@@ -57,6 +58,15 @@ impl ServiceManager {
             fed_at: None,
             status: String::new(),
         }
+    }
+
+    /// Ticks often enough to notice a sweep that hangs, and to feed the watchdog in time.
+    pub fn ticks(&self, hung_after: Duration) -> Interval {
+        let bounds = [Some(Duration::from_secs(1)), Some(hung_after / 4), self.every];
+        let period = bounds.into_iter().flatten().min().unwrap_or_default().max(Duration::from_millis(20));
+        let mut ticks = interval(period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        ticks
     }
 
     pub fn ready(&self) {

@@ -40,9 +40,10 @@ pub enum Done {
     Panicked(Task),
 }
 
-/// A database to look at, and at the start also what is listened to, which has to be the same.
+/// A database to look at.
 pub struct Probe {
     pub database: Url,
+    /// What is listened to, which has to be this database: looked at when the daemon starts.
     pub source: Option<Source>,
     /// The database did not answer before.
     pub is_away: bool,
@@ -55,20 +56,18 @@ const AWAY: Duration = Duration::from_secs(5);
 /// there is.
 const FIRST: Duration = Duration::from_secs(30);
 
-impl Probe {
-    /// How long the host needs after the end of a run, if the database can be swept.
-    fn run_end_grace(&self, timeouts: &Timeouts) -> Result<Duration> {
-        let mut store = self.database.open(Access::Write)?;
-        let same = self.source.as_ref().map_or(Ok(()), Source::refuse_another);
+/// How long the host needs after the end of a run, if the database can be swept.
+fn run_end_grace_of(database: &Url, source: Option<&Source>, timeouts: &Timeouts) -> Result<Duration> {
+    let mut store = database.open(Access::Write)?;
+    match source.map_or(Ok(()), Source::refuse_another) {
         // That it cannot be reached is no reason not to sweep.
-        same.or_else(|error| match conclusion_of(&error) {
-            Conclusion::Unavailable => Ok(()),
-            _ => Err(error),
-        })?;
-        run_end_grace(&mut store.db, timeouts).map_err(|error| self.database.explain(error))
+        Err(error) if conclusion_of(&error) != Conclusion::Unavailable => return Err(error),
+        Ok(()) | Err(_) => {}
     }
+    run_end_grace(&mut store.db, timeouts).map_err(|error| database.explain(error))
 }
 
+/// What the daemon has in hand, on a thread of its own.
 pub struct BackgroundWork {
     pub task: Task,
     cancel: Cancel,
@@ -80,18 +79,17 @@ pub struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    pub fn check(looks: Vec<Probe>, timeouts: Timeouts) -> BackgroundWork {
+    /// Looks whether these databases can be swept.
+    pub fn check(probes: Vec<Probe>, timeouts: Timeouts) -> BackgroundWork {
         BackgroundWork::begin(Task::Check, move |_, progress| {
-            let look = |look: Probe| {
+            let look = |Probe { database, source, is_away }: Probe| {
                 progress.step();
-                let Probe { database, source, is_away } = look;
                 let patience = database.patience(timeouts.question()).min(if is_away { AWAY } else { FIRST });
-                let grace = database.ask_within(Patience::of(patience), move |database| {
-                    Probe { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
-                });
+                let ask = move |database: &Url| run_end_grace_of(database, source.as_ref(), &timeouts);
+                let grace = database.ask_within(Patience::of(patience), ask);
                 (database, grace)
             };
-            Done::Checked(looks.into_iter().map(look).collect())
+            Done::Checked(probes.into_iter().map(look).collect())
         })
     }
 
