@@ -12,7 +12,6 @@
 mod answer;
 mod arguments;
 mod call;
-mod options;
 mod schemas;
 mod server;
 mod tools;
@@ -26,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conclusion::Conclusion;
 use crate::sweep::cancel::LISTENING;
-pub use options::McpOptions;
+pub use call::McpOptions;
 use server::Server;
 use transport::Lines;
 

@@ -29,9 +29,9 @@ pub fn schema<T: JsonSchema + 'static>() -> JsonObject {
     schema
 }
 
-/// The arguments, read as their schema says. Refuses the first that is wrong, with its name, its value and what was
+/// The arguments, checked as their schema says. Refuses the first that is wrong, with its name, its value and what was
 /// expected.
-pub fn read<T: JsonSchema + DeserializeOwned + 'static>(given: JsonObject) -> Result<T, Failure> {
+pub fn checked<T: JsonSchema + DeserializeOwned + 'static>(given: JsonObject) -> Result<T, Failure> {
     // A model that has nothing to say of an argument may say so.
     let given: JsonObject = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let schema = schema::<T>();

@@ -1,9 +1,23 @@
-//! One call of a tool.
+//! What a tool is called with, besides its arguments.
 
-use super::options::McpOptions;
-use crate::sweep::Cancel;
+use chrono::TimeDelta;
 
-/// What a tool is called with, besides its arguments.
+use crate::sweep::{Cancel, Options};
+
+/// The options of the server: plain data.
+#[derive(Clone, Debug)]
+pub struct McpOptions {
+    /// The database, the rules and the links; and what a dry run goes by.
+    pub sweep: Options,
+    /// When a step is stalled, as a plan's status has it; None: as the latest sweep had it.
+    pub step_stalled_after: Option<TimeDelta>,
+    /// Are the tools there that change something?
+    pub allows_changes: bool,
+    /// Who asks for what is changed.
+    pub asker: String,
+}
+
+/// One call of a tool.
 pub struct Call<'a> {
     pub options: &'a McpOptions,
     pub cancel: &'a Cancel,

@@ -12,10 +12,9 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::{Mutex, Semaphore};
 use tracing::error;
 
-use super::call::Call;
-use super::options::McpOptions;
+use super::call::{Call, McpOptions};
 use super::tools::{Definition, TOOLS};
-use crate::conclusion::{Conclusion, conclusion_of, usage};
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::sweep::Cancel;
 use crate::text::{cut, redact};
 
@@ -41,7 +40,7 @@ Lists are short and oldest first. Where next_page is not null, call again with i
 pub struct Server {
     options: Arc<McpOptions>,
     waiting: Arc<Semaphore>,
-    /// Who holds it has the one connection.
+    /// The call that holds this has the one connection.
     turn: Arc<Mutex<()>>,
 }
 
@@ -54,18 +53,6 @@ impl Server {
     fn tools(&self) -> impl Iterator<Item = &'static Definition> {
         let allows_changes = self.options.allows_changes;
         TOOLS.iter().filter(move |tool| allows_changes || !tool.changes)
-    }
-
-    /// The tool of this name. One that changes something may be refused; a name that is not known is no call at all.
-    fn find(&self, name: &str) -> Result<anyhow::Result<&'static Definition>, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-            let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
-            let why = format!("there is no tool {}; expected one of {}", cut(&redact(name), 100), known.join(", "));
-            return Err(ErrorData::invalid_params(why, None));
-        };
-        let why =
-            format!("{name} changes something, and this server only reads: it was not started with --allow-changes");
-        Ok(if tool.changes && !self.options.allows_changes { Err(usage(why).into()) } else { Ok(tool) })
     }
 
     /// One call, on a thread of its own. It goes on when nobody waits for it any more, and a dry run is asked to end.
@@ -83,9 +70,9 @@ impl Server {
             return failed("it was cancelled before it began");
         }
         let (options, cancel, client) = (Arc::clone(&self.options), Cancel::default(), client_of(&context));
-        let its = cancel.clone();
+        let its_cancel = cancel.clone();
         let mut called = tokio::task::spawn_blocking(move || {
-            let call = Call { options: &options, cancel: &its, client: client.as_deref() };
+            let call = Call { options: &options, cancel: &its_cancel, client: client.as_deref() };
             (tool.call)(&call, request.arguments.unwrap_or_default())
         });
         let called = tokio::select! {
@@ -99,7 +86,7 @@ impl Server {
             Ok(Ok(answer)) => CallToolResult::structured(answer),
             Ok(Err(error)) => failed(&words_of(&error)),
             Err(why) => {
-                error!("{} failed: {why}", tool.name);
+                error!("{} failed: {why}", tool.tool.name);
                 failed("sweep failed, and that is a fault of its own: its log on stderr says more")
             }
         }
@@ -125,13 +112,6 @@ fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
     Some(redact(&cut(&format!("{} {}", client.name, client.version), CLIENT_MAX)).trim().to_owned())
 }
 
-fn described(tool: &Definition) -> Tool {
-    Tool::new(tool.name, tool.description, (tool.arguments)())
-        .with_title(tool.title)
-        .with_raw_output_schema(Arc::new((tool.answer)()))
-        .with_annotations(tool.hints())
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let itself = Implementation::new("sweep", env!("CARGO_PKG_VERSION")).with_title("sweep");
@@ -145,7 +125,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools().map(described).collect()))
+        Ok(ListToolsResult::with_all_items(self.tools().map(|tool| tool.tool.clone()).collect()))
     }
 
     async fn call_tool(
@@ -153,17 +133,24 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        Ok(match self.find(&request.name)? {
-            Ok(tool) => self.call(tool, request, context).await.into(),
-            Err(error) => failed(&words_of(&error)).into(),
-        })
+        let name = &request.name;
+        let Some(tool) = TOOLS.iter().find(|tool| tool.tool.name == *name) else {
+            let known: Vec<&str> = self.tools().map(|tool| tool.tool.name.as_ref()).collect();
+            let why = format!("there is no tool {}; expected one of {}", cut(&redact(name), 100), known.join(", "));
+            return Err(ErrorData::invalid_params(why, None));
+        };
+        if tool.changes && !self.options.allows_changes {
+            let why = "changes something, and this server only reads: it was not started with --allow-changes";
+            return Ok(failed(&format!("{name} {why}")).into());
+        }
+        Ok(self.call(tool, request, context).await.into())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().find(|tool| tool.name == name).map(described)
+        self.tools().find(|tool| tool.tool.name == name).map(|tool| tool.tool.clone())
     }
 
-    /// Also what the library knows and could not read.
+    /// Refuses what the library does not know, and what it knows and could not read.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

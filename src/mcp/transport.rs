@@ -5,7 +5,6 @@
 
 use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage};
@@ -13,8 +12,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::{StdioReader, StdioWriter, Transport, stdio_pipes};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, Notify};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinHandle;
 
 /// Bytes of one message. What a client sends is a name and a few arguments.
@@ -23,9 +22,9 @@ const MESSAGE_MAX: usize = 1 << 20;
 /// So many answers wait until they are written. Then nothing more is read from a client that does not read them.
 const UNWRITTEN_MAX: usize = 32;
 
-pub struct Lines<R, W> {
-    from: BufReader<R>,
-    to: Arc<Mutex<W>>,
+pub struct Lines {
+    from: BufReader<StdioReader>,
+    to: Arc<Mutex<StdioWriter>>,
     /// What has come of a line.
     line: Vec<u8>,
     /// The line is too long: what is left of it is passed over.
@@ -34,41 +33,8 @@ pub struct Lines<R, W> {
     has_begun: bool,
     /// The answer to what was no message.
     answering: Option<JoinHandle<()>>,
-    unwritten: Unwritten,
-}
-
-/// Counts what is yet to be written.
-#[derive(Clone, Default)]
-struct Unwritten(Arc<(AtomicUsize, Notify)>);
-
-/// One of these, until it is dropped.
-struct One(Unwritten);
-
-impl Unwritten {
-    fn one(&self) -> One {
-        self.0.0.fetch_add(1, Ordering::SeqCst);
-        One(self.clone())
-    }
-
-    /// Until there are few.
-    async fn few(&self) {
-        let (number, written) = &*self.0;
-        loop {
-            let is_written = written.notified();
-            if number.load(Ordering::SeqCst) < UNWRITTEN_MAX {
-                return;
-            }
-            is_written.await;
-        }
-    }
-}
-
-impl Drop for One {
-    fn drop(&mut self) {
-        let One(Unwritten(shared)) = self;
-        shared.0.fetch_sub(1, Ordering::SeqCst);
-        shared.1.notify_one();
-    }
+    /// Each answer that is yet to be written holds one of these permits.
+    unwritten: Arc<Semaphore>,
 }
 
 /// What a line turned out to be.
@@ -79,15 +45,9 @@ enum Heard {
     Mistake(Value),
 }
 
-impl Lines<StdioReader, StdioWriter> {
-    pub fn of_this_process() -> Self {
+impl Lines {
+    pub fn of_this_process() -> Lines {
         let (from, to) = stdio_pipes();
-        Lines::of(from, to)
-    }
-}
-
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
-    fn of(from: R, to: W) -> Self {
         Lines {
             from: BufReader::new(from),
             to: Arc::new(Mutex::new(to)),
@@ -95,33 +55,24 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             is_passed_over: false,
             has_begun: false,
             answering: None,
-            unwritten: Unwritten::default(),
+            unwritten: Arc::new(Semaphore::new(UNWRITTEN_MAX)),
         }
     }
 
-    /// The next line, without its end; one that is too long is cut. None: there is no more. It may be dropped at any
-    /// await and asked again: what has come stays.
+    /// The next line, without its end; one that is too long is cut. None: there is no more. The future may be dropped
+    /// and asked for again: what has come stays.
     async fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
-            let come = self.from.fill_buf().await?;
-            if come.is_empty() {
+            let room = MESSAGE_MAX + 1 - self.line.len();
+            (&mut self.from).take(room as u64).read_until(b'\n', &mut self.line).await?;
+            let is_ended = self.line.last() == Some(&b'\n');
+            if !is_ended && self.line.len() <= MESSAGE_MAX {
                 return Ok(None);
             }
-            let end = come.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(come.len(), |end| end + 1);
-            if !self.is_passed_over {
-                self.line.extend_from_slice(&come[..end.unwrap_or(come.len())]);
-            }
-            self.from.consume(taken);
-            let was_passed_over = self.is_passed_over;
-            self.is_passed_over = end.is_none() && MESSAGE_MAX < self.line.len();
-            match (was_passed_over, end.is_some()) {
-                (false, true) => return Ok(Some(std::mem::take(&mut self.line))),
-                (false, false) if self.is_passed_over => {
-                    return Ok(Some(std::mem::take(&mut self.line)));
-                }
-                (false, false) => {}
-                (true, is_ended) => self.is_passed_over = !is_ended,
+            let mut line = std::mem::take(&mut self.line);
+            line.truncate(line.len() - usize::from(is_ended));
+            if !std::mem::replace(&mut self.is_passed_over, !is_ended) {
+                return Ok(Some(line));
             }
         }
     }
@@ -132,36 +83,38 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
         }
         if MESSAGE_MAX < line.len() {
             let why = format!("a message of more than {MESSAGE_MAX} bytes");
-            return Heard::Mistake(mistake(ErrorCode::INVALID_REQUEST, &why, &Value::Null));
+            return mistake(ErrorCode::INVALID_REQUEST, &why, &Value::Null);
         }
         let Ok(document) = serde_json::from_slice::<Value>(line) else {
-            return Heard::Mistake(mistake(ErrorCode::PARSE_ERROR, "expected one line of JSON", &Value::Null));
+            return mistake(ErrorCode::PARSE_ERROR, "expected one line of JSON", &Value::Null);
         };
         let id = document.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-        let Ok(message) = serde_json::from_value::<ClientJsonRpcMessage>(document.clone()) else {
-            return match (id, document.get("method")) {
-                // A notification is never answered.
-                (None, Some(_)) => Heard::Nothing,
-                (id, _) => {
-                    let why = "expected a message of JSON-RPC 2.0";
-                    Heard::Mistake(mistake(ErrorCode::INVALID_REQUEST, why, &id.unwrap_or_default()))
+        let is_notification = id.is_none() && document.get("method").is_some();
+        match serde_json::from_value::<ClientJsonRpcMessage>(document) {
+            Ok(message) => {
+                if let JsonRpcMessage::Request(request) = &message {
+                    self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_));
+                } else if !self.has_begun {
+                    // The library ends when anything but a request comes first.
+                    return Heard::Nothing;
                 }
-            };
-        };
-        let JsonRpcMessage::Request(request) = &message else {
-            // The library ends when anything but a request comes first.
-            return if self.has_begun { Heard::Message(Box::new(message)) } else { Heard::Nothing };
-        };
-        self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_));
-        Heard::Message(Box::new(message))
+                Heard::Message(Box::new(message))
+            }
+            // A notification is never answered.
+            Err(_) if is_notification => Heard::Nothing,
+            Err(_) => {
+                let why = "expected a message of JSON-RPC 2.0";
+                mistake(ErrorCode::INVALID_REQUEST, why, &id.unwrap_or_default())
+            }
+        }
     }
 }
 
-fn mistake(code: ErrorCode, why: &str, id: &Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": why } })
+fn mistake(code: ErrorCode, why: &str, id: &Value) -> Heard {
+    Heard::Mistake(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": why } }))
 }
 
-async fn write<W: AsyncWrite + Unpin>(to: Arc<Mutex<W>>, message: impl Serialize) -> Result<()> {
+async fn write(to: Arc<Mutex<StdioWriter>>, message: impl Serialize) -> Result<()> {
     let mut line = serde_json::to_vec(&message).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
     line.push(b'\n');
     let mut to = to.lock().await;
@@ -169,26 +122,26 @@ async fn write<W: AsyncWrite + Unpin>(to: Arc<Mutex<W>>, message: impl Serialize
     to.flush().await
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<R, W> {
+impl Transport<RoleServer> for Lines {
     type Error = Error;
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<()>> + Send + 'static {
-        let (one, to) = (self.unwritten.one(), Arc::clone(&self.to));
+        let (to, unwritten) = (Arc::clone(&self.to), Arc::clone(&self.unwritten).try_acquire_owned());
         async move {
             let written = write(to, item).await;
-            drop(one);
+            drop(unwritten);
             written
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // One at a time: whoever sends nonsense and reads no answer waits.
+            // One at a time: a client that sends nonsense and reads no answer waits.
             if let Some(answering) = &mut self.answering {
                 let _ = answering.await;
                 self.answering = None;
             }
-            self.unwritten.few().await;
+            drop(self.unwritten.acquire().await);
             let line = self.next_line().await.ok()??;
             match self.hear(&line) {
                 Heard::Message(message) => return Some(*message),

@@ -1,4 +1,4 @@
-//! `dry_run`: a dry run of a sweep, as `sweep --dry-run --output json`, of which a page of subjects is kept.
+//! `dry_run`: a dry run of a sweep, of which a page of subjects is kept.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use chrono::TimeDelta;
-use rmcp::model::JsonObject;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::conclusion::usage;
 use crate::cycle::sweep_apart;
 use crate::mcp::answer::{Page, ROWS, small};
-use crate::mcp::arguments::{kinds, no_place, read};
+use crate::mcp::arguments::{kinds, no_place};
 use crate::mcp::call::Call;
 use crate::report::summary_document;
 use crate::rules::Kind;
@@ -27,7 +26,7 @@ const DEADLINE: TimeDelta = TimeDelta::seconds(30);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Arguments {
+pub struct DryRunArguments {
     /// Only this kind.
     #[schemars(with = "Option<String>", extend("enum" = kinds()))]
     kind: Option<Kind>,
@@ -45,9 +44,10 @@ pub struct Arguments {
     after: Option<String>,
 }
 
-pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
-    let Arguments { kind, subject, tenant, limit, after } = read(arguments)?;
-    let after = after.as_deref().map(Place::from_str).transpose()?;
+/// Answers what `sweep --dry-run --output json` prints, with a page of the subjects.
+pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
+    let DryRunArguments { kind, subject, tenant, limit, after } = arguments;
+    let after = after.as_deref().map(Rank::from_str).transpose()?;
     let configured = &call.options.sweep;
     let selection = match (kind, subject) {
         (None, None) => configured.selection.clone(),
@@ -65,7 +65,7 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
         ..configured.clone()
     };
     let limit = limit.unwrap_or(ROWS);
-    let mut seen = Seen { after, limit, kept: BTreeMap::new(), total: 0 };
+    let mut seen = SubjectsOfPage { after, limit, kept: BTreeMap::new(), total: 0 };
     let summary = sweep_apart(&options, call.cancel, &mut seen)?;
     let heading = summary.heading.redacted();
     let rows = seen.kept.into_iter().map(|(place, row)| (place.to_string(), json!(row)));
@@ -82,17 +82,17 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
 
 /// Where a subject stands in the answer: what would be touched comes first, and of what is alike the oldest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct Rank {
     group: u8,
     kind: Kind,
-    /// In microseconds; what cannot be read comes first.
+    /// Microseconds; what cannot be read comes first.
     idle_since: i64,
-    /// Of its id: what others wrote is not repeated.
+    /// A hash of the id: what others wrote is not repeated.
     hash: u64,
 }
 
-impl Place {
-    fn of(examined: &Examined) -> Place {
+impl Rank {
+    fn of(examined: &Examined) -> Rank {
         let group = match examined.outcome {
             outcome if outcome.is_change() => 0,
             outcome if outcome.is_failure() => 1,
@@ -100,7 +100,7 @@ impl Place {
             _ => 2,
         };
         let hash = Sha256::digest(examined.id.0.as_bytes());
-        Place {
+        Rank {
             group,
             kind: examined.kind,
             idle_since: examined.idle_since.map_or(i64::MIN, |since| since.timestamp_micros()),
@@ -109,21 +109,21 @@ impl Place {
     }
 }
 
-impl Display for Place {
+impl Display for Rank {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
         write!(f, "{}:{}:{}:{}", self.group, self.kind, self.idle_since, self.hash)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for Rank {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Place> {
+    fn from_str(text: &str) -> Result<Rank> {
         let read = || {
             let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
             let kind = Kind::parse(kind)?;
             let (group, idle_since) = (group.parse().ok()?, idle_since.parse().ok()?);
-            Some(Place { group, kind, idle_since, hash: hash.parse().ok()? })
+            Some(Rank { group, kind, idle_since, hash: hash.parse().ok()? })
         };
         let refused = || no_place(text);
         Ok(read().ok_or_else(refused)?)
@@ -131,17 +131,17 @@ impl FromStr for Place {
 }
 
 /// The subjects of a sweep, of which those of one page are kept, and one more.
-struct Seen {
-    after: Option<Place>,
+struct SubjectsOfPage {
+    after: Option<Rank>,
     limit: usize,
-    kept: BTreeMap<Place, Examined>,
+    kept: BTreeMap<Rank, Examined>,
     total: u64,
 }
 
-impl Observer for Seen {
+impl Observer for SubjectsOfPage {
     fn subject(&mut self, examined: &Examined) {
         self.total += 1;
-        let place = Place::of(examined);
+        let place = Rank::of(examined);
         if self.after.as_ref().is_some_and(|after| place <= *after) {
             return;
         }
