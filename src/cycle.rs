@@ -14,8 +14,7 @@ use tracing::{Span, error, error_span, warn};
 
 use crate::conclusion::{Conclusion, Failure, conclusion_of, unavailable};
 use crate::metrics;
-use crate::notify::ping::{Ping, ping};
-use crate::notify::{Notify, deliver};
+use crate::notify::{Notify, Ping, deliver};
 use crate::store::Timeouts;
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
@@ -43,14 +42,14 @@ impl CycleOptions {
         CycleOptions { sweep, notify: Notify::default(), metrics_file: None, others: 0 }
     }
 
-    /// The same for another database.
+    /// These options for another database.
     pub fn at(&self, database: &Url) -> CycleOptions {
         CycleOptions { sweep: Options { database: database.clone(), ..self.sweep.clone() }, ..self.clone() }
     }
 
-    /// With the deadline that the first of so many databases has, which share the time that is left with the others,
-    /// and when it is given up: what one does not need, the others have. All but the last one have to end, or are given
-    /// up, within their share: one that falls silent takes nothing of the others' time.
+    /// Gives the first of so many databases its share of the time that is left: its deadline, and when it is given up.
+    /// What one does not need, the others have. All but the last one have to end, or are given up, within their share:
+    /// one that falls silent takes nothing of the others' time.
     fn with_share(self, left: TimeDelta, databases: usize) -> (CycleOptions, Duration) {
         let databases = databases + self.others;
         let share = left.max(TimeDelta::zero()) / i32::try_from(databases).unwrap_or(i32::MAX);
@@ -61,7 +60,8 @@ impl CycleOptions {
         (CycleOptions { sweep, ..self }, given_up.to_std().unwrap_or_default())
     }
 
-    /// For a part of the databases: it says nothing of the others, and takes nothing of their time.
+    /// These options for a part of the databases: its cycle says nothing of the others, and takes nothing of their
+    /// time.
     pub fn partial(&self, others: usize) -> CycleOptions {
         let notify = Notify { ping: None, ..self.notify.clone() };
         CycleOptions { notify, metrics_file: None, others, ..self.clone() }
@@ -110,7 +110,7 @@ pub fn run_each(
     swept
 }
 
-/// What all log lines are in that are about this one of several databases.
+/// The span of all log lines that are about this one of several databases.
 pub fn of_database(database: &Found) -> Span {
     match &database.name {
         Some(name) => error_span!("database", database_name = %name),
@@ -118,14 +118,14 @@ pub fn of_database(database: &Found) -> Span {
     }
 }
 
-/// What went wrong with one of several databases stands in the report, and in the log for whoever reads that alone.
+/// Logs what went wrong with one of several databases, for people who read the log alone.
 pub fn logged<T>(database: &Found, done: Result<T>) -> Result<T> {
     done.inspect_err(|error| of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}")))))
 }
 
 fn begin(options: &CycleOptions) {
     if options.is_scheduled() {
-        ping(&options.notify, Ping::Started);
+        options.notify.send_ping(Ping::Started);
     }
 }
 
@@ -144,7 +144,7 @@ fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], c
         metrics::publish(path, read);
     }
     if options.is_scheduled() {
-        ping_of_end(swept, is_unreported).into_iter().for_each(|end| ping(notify, end));
+        ping_of_end(swept, is_unreported).into_iter().for_each(|end| notify.send_ping(end));
     }
 }
 

@@ -7,13 +7,11 @@ mod address_scope;
 mod client;
 mod config;
 mod deliver;
-mod display;
-pub mod ping;
 mod slack;
 pub mod trial;
 mod webhook;
 
-pub use client::{Client, Failure, HttpMessage, Target};
-pub use config::Notify;
+pub use client::{HttpClient, HttpMessage, SendError, Target};
+pub use config::{Notify, Ping};
 pub use deliver::{Delivered, deliver};
 pub use webhook::Secret;

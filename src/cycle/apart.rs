@@ -21,37 +21,34 @@ const CLOSING: TimeDelta = TimeDelta::seconds(5);
 /// What was heard and not passed on yet: a report that nobody reads holds the sweep up.
 const HEARD_MAX: usize = 1000;
 
-/// What an observer hears.
-enum Heard {
-    Begins(Box<Heading>),
-    Kind(Kind),
-    Expect(u64),
-    Subject(Box<Examined>),
-    Ends(Box<Summary>),
-    /// The sweep is over.
+/// What the thread that sweeps has to say to the one that waits for it.
+enum Said {
+    /// A call of a method of the observer.
+    Call(Box<dyn FnOnce(&mut dyn Observer) + Send>),
     Over(Box<Result<Summary>>),
 }
 
 /// Passes on what a sweep says to the thread that waits for it. That it waits no longer is no fault of the sweep's.
 struct Relay {
-    to: SyncSender<Heard>,
+    to: SyncSender<Said>,
     wants_counts: bool,
     progress: Progress,
 }
 
 impl Relay {
-    fn say(&self, heard: Heard) {
-        let _ = self.to.send(heard);
+    fn call(&self, call: impl FnOnce(&mut dyn Observer) + Send + 'static) {
+        let _ = self.to.send(Said::Call(Box::new(call)));
     }
 }
 
 impl Observer for Relay {
     fn begins(&mut self, heading: &Heading) {
-        self.say(Heard::Begins(Box::new(heading.clone())));
+        let heading = heading.clone();
+        self.call(move |observer| observer.begins(&heading));
     }
 
     fn kind(&mut self, kind: Kind) {
-        self.say(Heard::Kind(kind));
+        self.call(move |observer| observer.kind(kind));
     }
 
     fn wants_counts(&self) -> bool {
@@ -59,15 +56,17 @@ impl Observer for Relay {
     }
 
     fn expect(&mut self, subjects: u64) {
-        self.say(Heard::Expect(subjects));
+        self.call(move |observer| observer.expect(subjects));
     }
 
     fn subject(&mut self, examined: &Examined) {
-        self.say(Heard::Subject(Box::new(examined.clone())));
+        let examined = examined.clone();
+        self.call(move |observer| observer.subject(&examined));
     }
 
     fn ends(&mut self, summary: &Summary) {
-        self.say(Heard::Ends(Box::new(summary.clone())));
+        let summary = summary.clone();
+        self.call(move |observer| observer.ends(&summary));
     }
 
     fn progress(&self) -> Progress {
@@ -102,19 +101,15 @@ pub fn sweep_within(
     let attempt = Attempt::begin(&options.database.key(), move || {
         let _span = span.entered();
         let swept = sweep::run(&its_options, &its_cancel, &mut relay);
-        relay.say(Heard::Over(Box::new(swept)));
+        let _ = relay.to.send(Said::Over(Box::new(swept)));
     });
     let attempt = attempt.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?;
     let is_to_end = || cancel.is_set();
     let mut patience = Patience::until(&is_to_end, time);
     loop {
         match heard.recv_timeout(LOOK) {
-            Ok(Heard::Begins(heading)) => observer.begins(&heading),
-            Ok(Heard::Kind(kind)) => observer.kind(kind),
-            Ok(Heard::Expect(subjects)) => observer.expect(subjects),
-            Ok(Heard::Subject(examined)) => observer.subject(&examined),
-            Ok(Heard::Ends(summary)) => observer.ends(&summary),
-            Ok(Heard::Over(swept)) => {
+            Ok(Said::Call(call)) => call(observer),
+            Ok(Said::Over(swept)) => {
                 let _ = attempt.end();
                 return *swept;
             }

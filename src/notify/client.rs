@@ -91,18 +91,18 @@ fn names_this_machine(host: &str) -> bool {
 }
 
 /// Sends requests, one at a time.
-pub struct Client {
+pub struct HttpClient {
     /// Reaches private networks as well.
     with_private: Agent,
     public_only: Agent,
     timeout: Duration,
 }
 
-impl Client {
-    pub fn new(timeout: Duration) -> Client {
+impl HttpClient {
+    pub fn new(timeout: Duration) -> HttpClient {
         let agent =
             |private| Agent::with_parts(config(timeout), DefaultConnector::default(), PublicOnlyResolver { private });
-        Client { with_private: agent(true), public_only: agent(false), timeout }
+        HttpClient { with_private: agent(true), public_only: agent(false), timeout }
     }
 
     fn agent(&self, target: &Target) -> &Agent {
@@ -110,25 +110,25 @@ impl Client {
     }
 
     /// Posts a message; any answer of 2xx is a success.
-    pub fn post(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
+    pub fn post(&self, target: &Target, message: &HttpMessage) -> Result<(), SendError> {
         self.judge(self.send(target, message))
     }
 
     /// Posts a message to an API, which answers with an object of JSON; an answer that refuses says why, in at most
     /// 1,000 characters of others' text.
-    pub fn call(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
-        let mut answer = self.send(target, message).map_err(|error| Failure::down(self.describe(error)))?;
+    pub fn call(&self, target: &Target, message: &HttpMessage) -> Result<(), SendError> {
+        let mut answer = self.send(target, message).map_err(|error| SendError::down(self.describe(error)))?;
         let status = answer.status();
         let body = answer.body_mut().with_config().limit(20_000_000).read_to_string().unwrap_or_default();
         let body = serde_json::from_str::<Value>(&body).ok().filter(Value::is_object);
         if status.is_success() {
             // A page for people, such as a login, is no answer of an API.
-            let why = || Failure::down(format!("HTTP {}, and its answer is no JSON", status.as_u16()));
+            let why = || SendError::down(format!("HTTP {}, and its answer is no JSON", status.as_u16()));
             return body.map(|_| ()).ok_or_else(why);
         }
         let said = body.and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
         let said = said.map(|said| format!(": {}", cut(&redact(&said), 1000))).unwrap_or_default();
-        Err(Failure { why: format!("HTTP {}{said}", status.as_u16()), is_down: !status.is_client_error() })
+        Err(SendError { why: format!("HTTP {}{said}", status.as_u16()), is_down: !status.is_client_error() })
     }
 
     fn send(&self, target: &Target, message: &HttpMessage) -> Result<ureq::http::Response<ureq::Body>, Error> {
@@ -138,21 +138,21 @@ impl Client {
     }
 
     /// Gets a URL; any answer of 2xx is a success.
-    pub fn get(&self, target: &Target) -> Result<(), Failure> {
+    pub fn get(&self, target: &Target) -> Result<(), SendError> {
         self.judge(self.agent(target).get(target.url.expose_secret()).call())
     }
 
-    fn judge(&self, answer: Result<ureq::http::Response<ureq::Body>, Error>) -> Result<(), Failure> {
+    fn judge(&self, answer: Result<ureq::http::Response<ureq::Body>, Error>) -> Result<(), SendError> {
         match answer.map(|answer| answer.status()) {
             Ok(status) if status.is_success() => Ok(()),
             Ok(status) if status.is_redirection() => {
-                Err(Failure::down(format!("HTTP {}: it redirects, which is not followed", status.as_u16())))
+                Err(SendError::down(format!("HTTP {}: it redirects, which is not followed", status.as_u16())))
             }
             Ok(status) if MESSAGE_REFUSED.contains(&status.as_u16()) => {
-                Err(Failure { why: format!("HTTP {}", status.as_u16()), is_down: false })
+                Err(SendError { why: format!("HTTP {}", status.as_u16()), is_down: false })
             }
-            Ok(status) => Err(Failure::down(format!("HTTP {}", status.as_u16()))),
-            Err(error) => Err(Failure::down(self.describe(error))),
+            Ok(status) => Err(SendError::down(format!("HTTP {}", status.as_u16()))),
+            Err(error) => Err(SendError::down(self.describe(error))),
         }
     }
 
@@ -177,15 +177,15 @@ const MESSAGE_REFUSED: [u16; 4] = [400, 409, 413, 422];
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
+pub struct SendError {
     pub why: String,
     /// Whether any other request would fail as well.
     pub is_down: bool,
 }
 
-impl Failure {
-    fn down(why: String) -> Failure {
-        Failure { why, is_down: true }
+impl SendError {
+    fn down(why: String) -> SendError {
+        SendError { why, is_down: true }
     }
 }
 

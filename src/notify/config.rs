@@ -1,12 +1,18 @@
-//! The operator's configuration of notifications.
+//! The operator's configuration of notifications, and the dead-man's switch: a URL that is pinged by each sweep, and
+//! raises the alarm when no ping comes.
+//!
+//! The switch follows healthchecks.io: URL/start at the beginning, URL at a good end, URL/fail at a bad one.
 
-use std::fmt::{Debug, Formatter, Result};
+use std::fmt::{Debug, Formatter};
+use std::time::Duration;
 
-use super::client::Target;
+use tracing::warn;
+
+use super::client::{HttpClient, SendError, Target};
 use super::webhook::Secret;
 use crate::store::work::outbox::{Destination, Event, Subscriptions};
 
-/// Who is notified of which events. By default nobody is.
+/// The destinations, and the events of which they are notified. By default there are none.
 #[derive(Clone, Default)]
 pub struct Notify {
     pub slack: Option<Target>,
@@ -18,7 +24,7 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// Of which people are notified unless the operator says otherwise: a recovery needs nobody.
+    /// The events of which people are notified unless the operator says otherwise: a recovery needs nobody.
     pub const USUAL_EVENTS: [Event; 7] = [
         Event::Escalated,
         Event::SessionStuck,
@@ -41,11 +47,29 @@ impl Notify {
         };
         Destination::ALL.iter().copied().filter(is_configured).collect()
     }
+
+    /// Pings the URL, if one is configured. A ping that fails is only a warning, since its absence raises the alarm.
+    pub fn send_ping(&self, ping: Ping) {
+        if let Some(Err(SendError { why, .. })) = self.try_ping(ping) {
+            warn!("the ping URL was not notified that the sweep {}: {why}", ping.phrase());
+        }
+    }
+
+    /// Pings the URL; None if none is configured.
+    pub(super) fn try_ping(&self, ping: Ping) -> Option<Result<(), SendError>> {
+        let target = self.ping.as_ref()?;
+        let target = match ping {
+            Ping::Started => &target.below("start"),
+            Ping::Succeeded => target,
+            Ping::Failed => &target.below("fail"),
+        };
+        Some(HttpClient::new(PING_TIMEOUT).get(target))
+    }
 }
 
 /// Hides the URLs, which are secrets.
 impl Debug for Notify {
-    fn fmt(&self, f: &mut Formatter) -> Result {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
         let hidden = |is_set: bool| if is_set { "***" } else { "unset" };
         f.debug_struct("Notify")
             .field("slack", &hidden(self.slack.is_some()))
@@ -53,5 +77,27 @@ impl Debug for Notify {
             .field("ping", &hidden(self.ping.is_some()))
             .field("events", &self.events)
             .finish()
+    }
+}
+
+/// How long a sweep waits for a ping.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The state of a sweep that is reported to the dead-man's switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ping {
+    Started,
+    Succeeded,
+    Failed,
+}
+
+impl Ping {
+    /// What the sweep did, as a phrase that follows “the sweep”.
+    fn phrase(self) -> &'static str {
+        match self {
+            Ping::Started => "began",
+            Ping::Succeeded => "did all it had to",
+            Ping::Failed => "failed",
+        }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::TimeDelta;
 use tracing::{debug, error, warn};
 
-use super::client::{Client, Failure};
+use super::client::{HttpClient, SendError};
 use super::config::Notify;
 use super::{slack, webhook};
 use crate::store::connect::open::Url;
@@ -60,8 +60,13 @@ pub fn deliver(
 fn deliver_here(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {
     let doing = "delivering notifications";
     let mut db = url.connect_again(Access::Write).context(doing)?;
-    let mut delivery =
-        Delivery { db: &mut db, timeouts, notify, client: Client::new(REQUEST_TIMEOUT), result: Delivered::default() };
+    let mut delivery = Delivery {
+        db: &mut db,
+        timeouts,
+        notify,
+        client: HttpClient::new(REQUEST_TIMEOUT),
+        result: Delivered::default(),
+    };
     delivery.run(is_over).map_err(|error| url.explain(error).context(doing))?;
     Ok(delivery.result)
 }
@@ -70,7 +75,7 @@ struct Delivery<'a> {
     db: &'a mut DbConnection,
     timeouts: &'a Timeouts,
     notify: &'a Notify,
-    client: Client,
+    client: HttpClient,
     result: Delivered,
 }
 
@@ -124,7 +129,7 @@ impl Delivery<'_> {
     }
 
     /// Sends a message; None if the destination is not configured.
-    fn send(&self, destination: Destination, message: &Message) -> Option<Result<(), Failure>> {
+    fn send(&self, destination: Destination, message: &Message) -> Option<Result<(), SendError>> {
         let Notify { slack: to_slack, webhook: to_webhook, .. } = self.notify;
         match destination {
             Destination::Slack => to_slack.as_ref().map(|target| self.client.post(target, &slack::message(message))),

@@ -6,12 +6,13 @@
 use serde_json::json;
 
 use super::client::HttpMessage;
-use super::display::{self, Line};
-use crate::rules::display::is_invisible;
-use crate::store::work::outbox::delivery::Message;
+use crate::rules::display::{humanize, is_invisible};
+use crate::store::work::outbox::Event;
+use crate::store::work::outbox::delivery::{Message, Notification};
+use crate::text::cut;
 
 pub fn message(message: &Message) -> HttpMessage {
-    http_message(&display::lines(message))
+    http_message(&lines(message))
 }
 
 pub fn test_message() -> HttpMessage {
@@ -21,7 +22,7 @@ pub fn test_message() -> HttpMessage {
 /// The length of a text in bytes. Slack cuts it at 40,000 characters; people stop reading long before.
 const TEXT_MAX: usize = 4000;
 
-fn http_message(lines: &[Line]) -> HttpMessage {
+fn http_message(lines: &[MessageLine]) -> HttpMessage {
     let mut text = String::new();
     for line in lines {
         let line = written(line);
@@ -44,7 +45,7 @@ fn http_message(lines: &[Line]) -> HttpMessage {
 }
 
 /// `issue <https://board.example/ACM/issues/ACM-12|ACM-12> needs a person`
-fn written(Line { before, name, after }: &Line) -> String {
+fn written(MessageLine { before, name, after }: &MessageLine) -> String {
     let name = match name {
         Some((name, Some(url))) if !name.is_empty() => format!("<{}|{}>", escaped(url), escaped(name)),
         Some((name, _)) => escaped(name),
@@ -69,13 +70,96 @@ fn escaped(line: &str) -> String {
     escaped
 }
 
+/// The length of a title and of a reason in characters, so that a message stays short, whatever agents wrote.
+const TITLE_MAX: usize = 150;
+const REASON_MAX: usize = 300;
+
+/// A line of a message, of which a part may lead to a page.
+struct MessageLine {
+    before: String,
+    /// What a subject is called, and its page.
+    name: Option<(String, Option<String>)>,
+    after: String,
+}
+
+impl From<String> for MessageLine {
+    fn from(text: String) -> MessageLine {
+        MessageLine { before: text, name: None, after: String::new() }
+    }
+}
+
+/// The lines of a message: a headline, and below it the details of one notification, or the oldest of many.
+fn lines(message: &Message) -> Vec<MessageLine> {
+    match (message.named.as_slice(), message.total()) {
+        ([one], 1) => single(one),
+        (named, total) => {
+            let more = total - named.len() as i64;
+            let headline = format!("sweep: {}", counts(message));
+            let rest = (0 < more).then(|| format!("… and {more} more: see `sweep status`"));
+            [headline.into()].into_iter().chain(named.iter().map(item)).chain(rest.map(MessageLine::from)).collect()
+        }
+    }
+}
+
+fn single(one: &Notification) -> Vec<MessageLine> {
+    let details = &one.details;
+    let about = [
+        details.title.as_deref().filter(|title| !title.is_empty()).map(|title| format!("“{}”", cut(title, TITLE_MAX))),
+        details.finding.map(|finding| finding.to_string()),
+        details.agent.as_deref().map(|agent| format!("agent {}", cut(agent, TITLE_MAX))),
+        details.tenant.as_deref().map(|tenant| format!("tenant {}", cut(tenant, TITLE_MAX))),
+        details
+            .attempts
+            .filter(|attempts| 0 < *attempts)
+            .map(|n| format!("{n} {}", if n == 1 { "attempt" } else { "attempts" })),
+    ];
+    let about: Vec<String> = about.into_iter().flatten().collect();
+    let headline = sentence("sweep: ", one);
+    if about.is_empty() { vec![headline] } else { vec![headline, about.join(", ").into()] }
+}
+
+/// A notification as one item of a digest.
+fn item(one: &Notification) -> MessageLine {
+    let title = one.details.title.as_deref().filter(|title| !title.is_empty());
+    let title = title.map(|title| format!(" (“{}”)", cut(title, TITLE_MAX))).unwrap_or_default();
+    let mut line = sentence("• ", one);
+    line.after.push_str(&title);
+    line
+}
+
+/// What happened, as a sentence that begins so.
+fn sentence(beginning: &str, one: &Notification) -> MessageLine {
+    let reason = cut(&one.details.reason, REASON_MAX);
+    let happened = match Event::parse(&one.event) {
+        // The reason is a sentence by itself.
+        Some(Event::GuardStopped | Event::WakesStuck) => return format!("{beginning}{reason}").into(),
+        Some(Event::Escalated | Event::SessionStuck | Event::HostBlocked | Event::Unstarted) => "needs a person",
+        Some(Event::Abandoned) => "is abandoned, nobody goes on with it",
+        Some(Event::Quarantined) => "is examined no more, it failed again and again",
+        Some(Event::Recovered) => "recovered",
+        None => &humanize(&one.event),
+    };
+    let name = one.details.identifier.as_deref().or(one.subject_id.as_ref().map(|id| id.0.as_str()));
+    MessageLine {
+        before: format!("{beginning}{} ", one.kind),
+        name: Some((cut(name.unwrap_or_default(), TITLE_MAX), one.details.url.clone())),
+        after: format!(" {happened}: {reason}"),
+    }
+}
+
+/// How many notifications there are of each event: `990 escalated, 10 session stuck`.
+fn counts(message: &Message) -> String {
+    let counts = message.counts.iter().map(|(event, n)| format!("{n} {}", humanize(event.name())));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
     use serde_json::Value;
 
-    use super::{Line, TEXT_MAX, escaped, http_message, written};
+    use super::{MessageLine, TEXT_MAX, escaped, http_message, written};
 
     #[rstest]
     #[case("<!channel> help", "&lt;!channel&gt; help")]
@@ -101,7 +185,7 @@ mod tests {
     #[test]
     fn a_name_leads_to_its_page_and_nothing_in_it_ends_the_link() {
         let url = Some("https://board.example/a%3Eb?x=1&y=2".to_owned());
-        let line = |url| Line {
+        let line = |url| MessageLine {
             before: "issue ".to_owned(),
             name: Some(("A|>-1".to_owned(), url)),
             after: ": <!here>".to_owned(),
@@ -124,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_message_stays_short() {
-        let lines: Vec<Line> = vec!["&".repeat(300); 50].into_iter().map(Line::from).collect();
+        let lines: Vec<MessageLine> = vec!["&".repeat(300); 50].into_iter().map(MessageLine::from).collect();
         let message: Value = serde_json::from_str(&http_message(&lines).body).expect("JSON");
         let text = message["text"].as_str().expect("a text");
         assert!(text.len() < TEXT_MAX + 10 && text.ends_with("\n…"), "{}", text.len());

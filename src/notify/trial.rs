@@ -2,17 +2,16 @@
 
 use chrono::{DateTime, Utc};
 
-use super::client::{Client, Failure};
-use super::config::Notify;
+use super::client::{HttpClient, SendError};
+use super::config::{Notify, Ping};
 use super::deliver::REQUEST_TIMEOUT;
-use super::ping::{Ping, send};
 use super::{slack, webhook};
 use crate::rules::Id;
 use crate::store::work::outbox::Destination;
 
 /// Sends the tests, and returns the result of each destination that is configured: `slack`, `webhook`, `ping`.
 pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
-    let client = Client::new(REQUEST_TIMEOUT);
+    let client = HttpClient::new(REQUEST_TIMEOUT);
     let mut results = Vec::new();
     if let Some(target) = &notify.slack {
         results.push((Destination::Slack.name(), client.post(target, &slack::test_message())));
@@ -21,8 +20,8 @@ pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
         let message = webhook::test_message(&Id::generate(), now(), secret);
         results.push((Destination::Webhook.name(), client.post(target, &message)));
     }
-    results.extend(send(notify, Ping::Succeeded).map(|result| ("ping", result)));
-    results.into_iter().map(|(name, result)| (name, result.map_err(|Failure { why, .. }| why))).collect()
+    results.extend(notify.try_ping(Ping::Succeeded).map(|result| ("ping", result)));
+    results.into_iter().map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
 }
 
 /// The time in the signature, which receivers compare with their own clock.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::conclusion::{config, some_failed, unavailable};
-use crate::notify::{Client, Failure, HttpMessage, Target};
+use crate::notify::{HttpClient, HttpMessage, SendError, Target};
 use crate::report::{Answered, ByHost};
 use crate::rules::display::counted;
 use crate::store::Timeouts;
@@ -41,7 +41,7 @@ impl HostApi {
             );
             return Err(asked.refused(by_host, Some(how)).into());
         };
-        let client = Client::new(self.timeouts.question());
+        let client = HttpClient::new(self.timeouts.question());
         let key = self.key.as_ref().map(|key| bearer(key)).transpose()?;
         let began = Instant::now();
         for (made, (path, body)) in calls.iter().enumerate() {
@@ -50,9 +50,9 @@ impl HostApi {
             let message = HttpMessage { headers: key.iter().cloned().collect(), body: body.to_string() };
             let answer = match began.elapsed() < self.timeouts.question() || made == 0 {
                 true => client.call(&target, &message),
-                false => Err(Failure { why: "the calls before it took too long".to_owned(), is_down: true }),
+                false => Err(SendError { why: "the calls before it took too long".to_owned(), is_down: true }),
             };
-            answer.map_err(|Failure { why, is_down }| {
+            answer.map_err(|SendError { why, is_down }| {
                 let became =
                     if is_down { "it is not known whether the host was told" } else { "the host changed nothing" };
                 let before = match made {

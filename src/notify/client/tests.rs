@@ -2,7 +2,7 @@ use rstest::rstest;
 use secrecy::ExposeSecret;
 use std::time::Duration;
 
-use super::{Client, PRIVATE, Target};
+use super::{HttpClient, PRIVATE, Target};
 
 #[rstest]
 #[case("https://hooks.example/x")]
@@ -60,7 +60,7 @@ fn private_addresses_can_be_allowed_and_a_cloud_s_metadata_cannot() {
 #[case("https://0xa9fea9fe/", "its address is this machine's")]
 fn an_address_in_disguise_is_not_connected_to(#[case] url: &str, #[case] says: &str) {
     let target = Target::parse(url, false).expect("a target");
-    let failure = Client::new(Duration::from_secs(5)).get(&target).expect_err("a refusal");
+    let failure = HttpClient::new(Duration::from_secs(5)).get(&target).expect_err("a refusal");
     assert!(failure.why.contains(says), "{url}: {}", failure.why);
 }
 
