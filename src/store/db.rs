@@ -2,7 +2,7 @@
 
 pub(super) mod after;
 pub(super) mod backends;
-pub(super) mod columns;
+pub mod columns;
 pub(super) mod connection;
 pub mod errors;
 pub mod ids;

@@ -8,6 +8,5 @@ pub mod guest;
 pub mod host_steps;
 pub mod links;
 pub mod migrate;
-pub mod nulls;
 pub(super) mod requests;
 pub mod rights;

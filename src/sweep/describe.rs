@@ -1,15 +1,14 @@
 //! What reports and notifications say of one subject.
 
-use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::context::ExamineContext;
 use super::outcome::{Examined, Fault, Outcome};
-use crate::rules::{Assignee, Decision, History, Id, Verdict};
+use crate::rules::{Assignee, Decision, History, Id, Kind, Verdict};
 use crate::store::db::errors;
-use crate::store::hosts::{nulls, rights};
+use crate::store::hosts::rights;
 use crate::store::work::outbox::Details;
-use crate::store::{Access, DbConnection, Subject};
+use crate::store::{DbConnection, Subject};
 
 fn name_of(assignee: &Assignee) -> Option<String> {
     match assignee {
@@ -64,11 +63,9 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &Exa
 }
 
 /// Why a subject could not be examined, in words that name what is wrong with its row, or what this role may not do.
-pub fn why_unreadable<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, context: &ExamineContext) -> String {
-    let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::describe(db, S::KIND, id, error)) };
+pub fn why_unreadable(db: &mut DbConnection, kind: Kind, error: &Error) -> String {
     if errors::is_denial(error) {
         return rights::denial(Some(db), &errors::error_chain(error));
     }
-    let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &context.timeouts, name));
-    named.and_then(Result::ok).unwrap_or_else(|| errors::of_row(S::KIND, error))
+    errors::of_row(kind, error)
 }

@@ -15,7 +15,7 @@ use crate::store::db::errors;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::rights;
-use crate::store::{Access, Db, DbConnection, Subject, Timeouts, for_kind, read_alone};
+use crate::store::{Access, Db, DbConnection, Timeouts, for_kind, read_alone};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.

@@ -8,7 +8,6 @@ use crate::rules::{Kind, Policy};
 use crate::store::connect::open::Url;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::links::{HostUrl, Links};
-use crate::store::hosts::nulls;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::find::among;
 use crate::store::work::{ledger, quarantine, supervision};
@@ -66,7 +65,7 @@ fn read<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -
                 },
                 |failure| told_quarantine(&failure, kind, &label),
             );
-            let why = nulls::describe(db, kind, &label.id, &error);
+            let why = errors::of_row(kind, &error);
             Err(some_failed(format!("{kind} {name} cannot be read: {why}; {held}")).into())
         }
         Err(error) => Err(error.into()),

@@ -1,79 +1,181 @@
-//! Columns of rows of facts, each named once beside its field, and the statements that read such rows.
+//! Facts are read by the names of their columns. A type of facts says once which columns it has and what becomes of
+//! each; the statements that read it are made from that.
 
-use std::marker::PhantomData;
+use std::fmt::{Display, Formatter};
 
+use chrono::{DateTime, Utc};
+use diesel::connection::LoadConnection;
+use diesel::deserialize::{self, FromSql};
 use diesel::expression::{AsExpression, SqlLiteral};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::{Error, UnexpectedNullError};
+use diesel::row::{Field, Row};
+use diesel::sql_types::is_nullable::NotNull;
+use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, SqlType, Text, Untyped};
 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::backends::MultiBackend;
 use crate::store::db::errors;
-use crate::store::db::types::{IsOneOf, sql};
+use crate::store::db::types::{IsOneOf, LossyText, sql};
 
-/// A struct that is read from some columns of a row.
-pub(in crate::store) trait Columns {
-    type SqlType;
-
-    /// Adds the names of the columns and their SQL types, as written, in the order of the fields.
-    fn add_columns(columns: &mut Vec<(&'static str, &'static str)>);
+/// A type that is made of the columns of a row of facts.
+pub trait FromColumns: Sized {
+    /// Asks for every column, whatever the others hold: the first call is answered with defaults, without a row, and
+    /// teaches which columns there are.
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<Self>;
 }
 
-/// A struct that holds one row of facts.
-pub(in crate::store) trait FactsRow: Columns + Sized {
-    fn load(query: FactsQuery<Self>, db: &mut Db) -> QueryResult<Vec<Self>>;
+/// Columns that are asked for by name.
+pub trait Columns {
+    fn get<T: FromColumn>(&mut self, name: &'static str) -> deserialize::Result<T>;
 }
 
-/// A struct whose fields are columns, each named once: `column -> its type in SQL as its type in Rust`. Or one row
-/// of facts, whose fields are such structs.
-macro_rules! columns {
-    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($column:ident -> $sql:ty as $rust:ty,)+ }) => {
-        $(#[$meta])*
-        #[derive(diesel::Queryable)]
-        $vis struct $row { $(pub $column: $rust,)+ }
+/// A Rust type that a column is read into.
+pub trait FromColumn: Default {
+    /// The column's type, as `migrations/contract.toml` calls it.
+    const TYPE: &'static str;
+    const IS_NULLABLE: bool = false;
+    type Sql;
+    type Stored: FromSql<Self::Sql, MultiBackend>;
 
-        const _: () = {
-            use diesel::sql_types::*;
-            use $crate::store::db::types::sql::*;
-            impl $crate::store::db::columns::Columns for $row {
-                type SqlType = ($($sql,)+);
-                fn add_columns(columns: &mut Vec<(&'static str, &'static str)>) {
-                    columns.extend([$((stringify!($column), stringify!($sql))),+]);
-                }
-            }
-        };
-    };
-    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($part:ident: $columns:ty,)+ }) => {
-        $(#[$meta])*
-        #[derive(diesel::Queryable)]
-        $vis struct $row { $(pub $part: $columns,)+ }
+    fn from_stored(stored: Self::Stored) -> Self;
+}
 
-        impl $crate::store::db::columns::Columns for $row {
-            type SqlType = ($(<$columns as $crate::store::db::columns::Columns>::SqlType,)+);
-            fn add_columns(columns: &mut Vec<(&'static str, &'static str)>) {
-                $(<$columns as $crate::store::db::columns::Columns>::add_columns(columns);)+
-            }
-        }
+/// A text that must be UTF-8, since it is compared with what stands in the database.
+#[derive(Default)]
+pub struct Utf8(pub String);
 
-        impl $crate::store::db::columns::FactsRow for $row {
-            fn load(
-                query: $crate::store::db::columns::FactsQuery<$row>,
-                db: &mut $crate::store::Db,
-            ) -> diesel::QueryResult<Vec<$row>> {
-                diesel::RunQueryDsl::load(query, db)
+/// The id of a row of sweep's own.
+#[derive(Default)]
+pub struct Key(pub Id);
+
+macro_rules! from_column {
+    ($($rust:ty: $name:literal, $sql:ty, $stored:ty, $from_stored:expr;)+) => {
+        $(impl FromColumn for $rust {
+            const TYPE: &'static str = $name;
+            type Sql = $sql;
+            type Stored = $stored;
+
+            fn from_stored(stored: $stored) -> $rust {
+                $from_stored(stored)
             }
-        }
+        })+
     };
 }
-pub(in crate::store) use columns;
+from_column! {
+    Id: "id", sql::Id, Id, |id| id;
+    Key: "uuid", sql::Key, Id, Key;
+    Utf8: "text", Text, String, Utf8;
+    String: "text", Text, LossyText, String::from;
+    bool: "boolean", Bool, bool, |truth| truth;
+    i32: "integer", Integer, i32, |number| number;
+    u32: "bigint", BigInt, i64, |count| u32::try_from(count).unwrap_or(u32::MAX);
+    f64: "double precision", Double, f64, |number| number;
+    DateTime<Utc>: "timestamptz", sql::Instant, DateTime<Utc>, |time| time;
+}
 
-/// A statement that reads rows of the facts that decide, of one kind. The compiler knows the SQL types of its columns
-/// and not the columns themselves: with the type of each column, one such statement took half a minute to compile.
-pub(in crate::store) struct FactsQuery<R> {
+impl<T: FromColumn> FromColumn for Option<T>
+where
+    T::Sql: SqlType<IsNull = NotNull>,
+{
+    const TYPE: &'static str = T::TYPE;
+    const IS_NULLABLE: bool = true;
+    type Sql = Nullable<T::Sql>;
+    type Stored = Option<T::Stored>;
+
+    fn from_stored(stored: Option<T::Stored>) -> Option<T> {
+        stored.map(T::from_stored)
+    }
+}
+
+/// A column of some facts.
+#[derive(Clone, Copy, Debug)]
+pub struct FactsColumn {
+    pub name: &'static str,
+    /// As `migrations/contract.toml` calls it.
+    pub of_type: &'static str,
+    pub is_nullable: bool,
+}
+
+impl FactsColumn {
+    /// The columns of these facts, in the order in which they are asked for.
+    pub fn all_of<F: FromColumns>() -> Vec<FactsColumn> {
+        let mut columns = Vec::new();
+        // Nothing is decoded, and so nothing fails.
+        let _ = F::from_columns(&mut columns);
+        columns
+    }
+
+    /// What stands before and after the column's name, so that whoever wrote a row does not decide how much memory it
+    /// takes: of a text 1,200 characters are read, of a session's output the last 20,000 (40 lines of 400, or 20 of
+    /// 1,000), and of the commands that a host advises the first 20,000.
+    fn around_name(&self, backend: &MultiBackend) -> (&'static str, &'static str) {
+        match (self.of_type, self.name, backend) {
+            ("text", "resume_commands", _) => ("substr(", ", 1, 20000)"),
+            ("text", "recent_output", MultiBackend::Postgres(_)) => ("right(", ", 20000)"),
+            ("text", "recent_output", MultiBackend::Sqlite(_)) => ("substr(", ", -20000)"),
+            ("text", ..) => ("substr(", ", 1, 1200)"),
+            _ => ("", ""),
+        }
+    }
+}
+
+impl Columns for Vec<FactsColumn> {
+    fn get<T: FromColumn>(&mut self, name: &'static str) -> deserialize::Result<T> {
+        self.push(FactsColumn { name, of_type: T::TYPE, is_nullable: T::IS_NULLABLE });
+        Ok(T::default())
+    }
+}
+
+/// A row of a `FactsQuery`, whose columns stand in the order in which they are asked for.
+struct FactsRow<'r, R> {
+    row: &'r R,
+    next: usize,
+}
+
+impl<'a, R: Row<'a, MultiBackend>> Columns for FactsRow<'_, R> {
+    fn get<T: FromColumn>(&mut self, name: &'static str) -> deserialize::Result<T> {
+        let place = self.next;
+        self.next += 1;
+        debug_assert_eq!(self.row.get(place).as_ref().and_then(|field| field.field_name()), Some(name));
+        let stored = self.row.get_value::<T::Sql, T::Stored, usize>(place);
+        stored.map(T::from_stored).map_err(|cause| UnreadableColumn { name, cause }.into())
+    }
+}
+
+/// A column whose value is not what docs/host-reference.md wants.
+#[derive(Debug)]
+pub struct UnreadableColumn {
+    name: &'static str,
+    cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Display for UnreadableColumn {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        write!(f, "the column {}: {}", self.name, self.cause)
+    }
+}
+
+impl std::error::Error for UnreadableColumn {}
+
+impl UnreadableColumn {
+    /// Why the facts of a subject of this kind could not be read: which column of which view is to blame.
+    pub fn describe(&self, kind: Kind) -> String {
+        let UnreadableColumn { name, cause } = self;
+        match cause.is::<UnexpectedNullError>() {
+            true => format!("the column {name} of the view {kind}_facts is null, and must not be"),
+            false => format!("the column {name} of the view {kind}_facts: {cause}"),
+        }
+    }
+}
+
+/// A statement that reads rows of the facts that decide, of one kind.
+struct FactsQuery {
     kind: Kind,
     subjects: Subjects,
-    row: PhantomData<R>,
+    columns: Vec<FactsColumn>,
 }
 
 /// Whose facts are read.
@@ -87,22 +189,23 @@ enum Subjects {
 type Bound = crate::store::db::types::Bound<sql::Id>;
 
 /// Cached by its text.
-impl<R> QueryId for FactsQuery<R> {
+impl QueryId for FactsQuery {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
+impl QueryFragment<MultiBackend> for FactsQuery {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        let (kind, mut columns) = (self.kind.name(), Vec::new());
-        R::add_columns(&mut columns);
-        for (n, (name, sql_type)) in columns.into_iter().enumerate() {
+        let kind = self.kind.name();
+        for (n, column) in self.columns.iter().enumerate() {
             out.push_sql(if n == 0 { "SELECT " } else { ", " });
-            let (before, after) = around_column(name, sql_type, out.backend());
+            let (before, after) = column.around_name(out.backend());
             out.push_sql(before);
             // Between double quotes SQLite would take the name of a column that is missing for a text.
-            out.push_identifier(name)?;
+            out.push_identifier(column.name)?;
             out.push_sql(after);
+            out.push_sql(" AS ");
+            out.push_identifier(column.name)?;
         }
         out.push_sql(" FROM ");
         match &self.subjects {
@@ -124,38 +227,23 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
     }
 }
 
-/// What stands before and after the name of a column, so that whoever wrote a row does not decide how much memory it
-/// takes: of a text 1,200 characters are read, of a session's output the last 20,000 (40 lines of 400, or 20 of 1,000),
-/// and of the commands that a host advises the first 20,000.
-fn around_column(name: &str, sql_type: &str, backend: &MultiBackend) -> (&'static str, &'static str) {
-    match backend {
-        _ if !sql_type.contains("Text") => ("", ""),
-        _ if name == "resume_commands" => ("substr(", ", 1, 20000)"),
-        _ if name != "recent_output" => ("substr(", ", 1, 1200)"),
-        MultiBackend::Postgres(_) => ("right(", ", 20000)"),
-        MultiBackend::Sqlite(_) => ("substr(", ", -20000)"),
-    }
+impl Query for FactsQuery {
+    type SqlType = Untyped;
 }
-
-impl<R: Columns> Query for FactsQuery<R> {
-    type SqlType = R::SqlType;
-}
-
-impl<R> RunQueryDsl<Db> for FactsQuery<R> {}
 
 /// The facts of one subject, or none if there is no such subject.
-pub(in crate::store) fn read_one<R: FactsRow>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<R>> {
+pub(in crate::store) fn read_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
     load(db, kind, Subjects::One(bound(id))).map(|mut rows| rows.pop())
 }
 
 /// Locks one subject and reads its facts, in one round trip; none if somebody else has it, or there is no such subject.
-pub(in crate::store) fn take<R: FactsRow>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<R>> {
+pub(in crate::store) fn take_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
     load(db, kind, Subjects::Taken(bound(id))).map(|mut rows| rows.pop())
 }
 
 /// The facts of many subjects. A row that cannot be decoded must not cost the others: the halves are read, and the row
 /// says no more of itself than that it is missing.
-pub(in crate::store) fn read_many<R: FactsRow>(db: &mut Db, kind: Kind, ids: &[Id]) -> QueryResult<Vec<R>> {
+pub(in crate::store) fn read_many<F: FromColumns>(db: &mut Db, kind: Kind, ids: &[Id]) -> QueryResult<Vec<F>> {
     match load(db, kind, Subjects::Many(IsOneOf::new(diesel::dsl::sql("subject_id"), ids))) {
         Err(error) if errors::is_undecodable(&error) && ids.len() <= 1 => Ok(Vec::new()),
         Err(error) if errors::is_undecodable(&error) => {
@@ -168,8 +256,11 @@ pub(in crate::store) fn read_many<R: FactsRow>(db: &mut Db, kind: Kind, ids: &[I
     }
 }
 
-fn load<R: FactsRow>(db: &mut Db, kind: Kind, subjects: Subjects) -> QueryResult<Vec<R>> {
-    R::load(FactsQuery { kind, subjects, row: PhantomData }, db)
+fn load<F: FromColumns>(db: &mut Db, kind: Kind, subjects: Subjects) -> QueryResult<Vec<F>> {
+    let rows = LoadConnection::load(db, FactsQuery { kind, subjects, columns: FactsColumn::all_of::<F>() })?;
+    let facts =
+        rows.map(|row| F::from_columns(&mut FactsRow { row: &row?, next: 0 }).map_err(Error::DeserializationError));
+    facts.collect()
 }
 
 fn bound(id: &Id) -> Bound {

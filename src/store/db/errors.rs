@@ -2,10 +2,11 @@
 
 use std::error::Error as _;
 
-use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
+use diesel::result::{DatabaseErrorKind, Error};
 
 use crate::conclusion::Failure;
 use crate::rules::Kind;
+use crate::store::db::columns::UnreadableColumn;
 
 /// Somebody else was first, or is at it: the next sweep looks again.
 pub fn is_contention(error: &Error) -> bool {
@@ -192,20 +193,13 @@ pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }
 
-/// The same about a row of a host's that could not be read: which column of which view is not as
-/// docs/host-reference.md wants it.
+/// Why the facts of a subject of this kind could not be read.
 pub fn of_row(kind: Kind, error: &Error) -> String {
-    let words = error_chain(error);
-    let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));
-    match field {
-        Some((column, why)) => format!("the column {column} of the view {kind}_facts: {why}"),
-        None => words,
-    }
-}
-
-/// There was none where there must be a value.
-pub fn is_null(error: &Error) -> bool {
-    matches!(error, Error::DeserializationError(cause) if cause.is::<UnexpectedNullError>())
+    let column: Option<&UnreadableColumn> = match error {
+        Error::DeserializationError(cause) => cause.downcast_ref(),
+        _ => None,
+    };
+    column.map_or_else(|| error_chain(error), |column| column.describe(kind))
 }
 
 /// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.

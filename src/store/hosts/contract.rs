@@ -80,12 +80,10 @@ pub enum Usage {
 #[derive(Clone, Deserialize)]
 pub struct Column(pub String, pub String, pub String);
 
-const OR_NULL: &str = " or null";
-
 impl Column {
     /// As PostgreSQL calls it; `id`, the host's own.
     fn type_name(&self) -> &str {
-        self.1.strip_suffix(OR_NULL).unwrap_or(&self.1)
+        self.1.strip_suffix(" or null").unwrap_or(&self.1)
     }
 
     /// As PostgreSQL calls it in this host.
@@ -112,14 +110,6 @@ impl Contract {
     /// What this host has to make.
     pub(in crate::store) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         self.of(host).filter(|relation| !relation.optional)
-    }
-
-    /// The columns of a kind's facts that must not be null.
-    pub(in crate::store) fn facts_with_a_value(&self, kind: Kind) -> impl Iterator<Item = &str> {
-        let name = format!("{kind}_facts");
-        let facts = self.relations.iter().find(move |relation| relation.name == name);
-        let columns = facts.into_iter().flat_map(|facts| self.columns(facts));
-        columns.filter(|column| !column.1.ends_with(OR_NULL)).map(|column| column.0.as_str())
     }
 
     /// Of a relation, whatever the host.

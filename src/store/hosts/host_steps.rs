@@ -2,13 +2,13 @@
 //! the host's own API, and statements for the owner of its tables.
 
 use diesel::QueryResult;
+use diesel::deserialize;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::db::columns::{columns, read_many};
-use crate::store::db::types::LossyText;
+use crate::store::db::columns::{Columns, FromColumns, read_many};
 use crate::store::hosts::links::HostUrl;
 use crate::text::is_plain;
 
@@ -26,23 +26,6 @@ pub enum HostStep {
     },
 }
 
-columns! {
-    struct ForPeople {
-        subject_id -> Id as Id,
-        resume_advice -> Text as LossyText,
-        resume_commands -> Nullable<Text> as Option<LossyText>,
-        last_run_id -> Nullable<Id> as Option<Id>,
-        last_run_agent_id -> Nullable<Id> as Option<Id>,
-        last_run_error -> Nullable<Text> as Option<LossyText>,
-    }
-}
-
-columns! {
-    struct ForPeopleRow {
-        of_issue: ForPeople,
-    }
-}
-
 /// What the facts say of one issue for people alone.
 #[derive(Clone, Debug)]
 pub struct Remedy {
@@ -55,23 +38,25 @@ pub struct Remedy {
     pub last_error: Option<String>,
 }
 
-/// Those of these issues.
-pub fn remedies(db: &mut Db, issues: &[Id]) -> QueryResult<Vec<Remedy>> {
-    let rows = read_many::<ForPeopleRow>(db, Kind::Issue, issues)?;
-    Ok(rows.into_iter().map(|ForPeopleRow { of_issue }| of_issue.into()).collect())
+impl FromColumns for Remedy {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<Remedy> {
+        let commands: Option<String> = columns.get("resume_commands")?;
+        let (run, its_agent): (Option<Id>, Option<Id>) =
+            (columns.get("last_run_id")?, columns.get("last_run_agent_id")?);
+        let error: Option<String> = columns.get("last_run_error")?;
+        Ok(Remedy {
+            issue: columns.get("subject_id")?,
+            advice: columns.get("resume_advice")?,
+            steps: HostStep::all_of(commands.as_deref()),
+            last_run: run.zip(its_agent),
+            last_error: error.filter(|error| !error.trim().is_empty()),
+        })
+    }
 }
 
-impl From<ForPeople> for Remedy {
-    fn from(row: ForPeople) -> Remedy {
-        let error = row.last_run_error.map(String::from).filter(|error| !error.trim().is_empty());
-        Remedy {
-            issue: row.subject_id,
-            advice: row.resume_advice.into(),
-            steps: HostStep::all_of(row.resume_commands.as_ref().map(|text| text.0.as_str())),
-            last_run: row.last_run_id.zip(row.last_run_agent_id),
-            last_error: error,
-        }
-    }
+/// Reads what the facts of these issues say for people alone.
+pub fn remedies(db: &mut Db, issues: &[Id]) -> QueryResult<Vec<Remedy>> {
+    read_many(db, Kind::Issue, issues)
 }
 
 impl HostStep {

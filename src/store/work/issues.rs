@@ -1,6 +1,7 @@
 //! Issues in the store: one row of facts, and what a continuation and an escalation write.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
+use diesel::deserialize;
 use diesel::prelude::*;
 use serde_json::json;
 
@@ -8,16 +9,15 @@ use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::request::Request;
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
 use crate::store::Label;
-use crate::store::db::columns::{columns, read_many, read_one};
+use crate::store::db::columns::{Columns, FromColumns, Utf8};
 use crate::store::db::schema::{comments, issues, wakes};
-use crate::store::db::types::{Bound, Document, Instant, LossyText};
+use crate::store::db::types::{Bound, Document, Instant};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::Links;
 use crate::store::work::find;
 use crate::store::work::ledger;
-use crate::store::work::lock::{LockRow, take};
-use crate::store::work::rows::{AgentRow, HistoryRow, WakesRow};
-use crate::store::{Db, Lock, Subject};
+use crate::store::work::rows::{read_assignee, read_history_with_wakes};
+use crate::store::{Db, Subject};
 use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
@@ -27,20 +27,6 @@ impl Subject for IssueFacts {
     type Known = ();
     const RELATION: &'static str = "issues";
     const LOOK: usize = 1000;
-
-    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<IssueFacts>)> {
-        Ok(take!(Kind::Issue, IssueFactsRow, db, id))
-    }
-
-    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<IssueFacts>> {
-        let row = read_one::<IssueFactsRow>(db, Kind::Issue, id)?;
-        Ok(row.map(IssueFacts::from))
-    }
-
-    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<IssueFacts>> {
-        let rows = read_many::<IssueFactsRow>(db, Kind::Issue, ids)?;
-        Ok(rows.into_iter().map(IssueFacts::from).collect())
-    }
 
     /// The facts hold but the beginning of a name, for which no index serves.
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
@@ -134,65 +120,32 @@ pub(in crate::store) fn comment<'a>(writes: &mut Writes<'a>, issue: &'a Id, body
     writes.insert("comments", comment);
 }
 
-columns! {
-    struct IssueRow {
-        subject_id -> Id as Id,
-        tenant -> Text as String,
-        identifier -> Nullable<Text> as Option<LossyText>,
-        title -> Text as LossyText,
-        status -> Text as LossyText,
-        obstacle -> Nullable<Text> as Option<LossyText>,
-        assigned_to_user -> Bool as bool,
-        has_live_run -> Bool as bool,
-        pending_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
-        pending_wake -> Nullable<Text> as Option<LossyText>,
-        declared_wait -> Nullable<Text> as Option<LossyText>,
-        last_run_id -> Nullable<Id> as Option<Id>,
-        last_run_ended_at -> Nullable<Instant> as Option<DateTime<Utc>>,
-        last_run_end -> Nullable<Text> as Option<LossyText>,
-        host_plan -> Nullable<Text> as Option<LossyText>,
-        unreachable -> Nullable<Text> as Option<LossyText>,
-        unstarted -> Nullable<Text> as Option<LossyText>,
-        run_end_grace_seconds -> Double as f64,
-        resume_advice -> Text as LossyText,
-        resume_commands -> Nullable<Text> as Option<LossyText>,
-    }
-}
-
-columns! {
-    struct IssueFactsRow {
-        lock: LockRow,
-        issue: IssueRow,
-        agent: AgentRow,
-        history: HistoryRow,
-        wakes: WakesRow,
-    }
-}
-
-impl From<IssueFactsRow> for IssueFacts {
-    fn from(IssueFactsRow { issue, agent, history, wakes, .. }: IssueFactsRow) -> IssueFacts {
-        IssueFacts {
-            id: issue.subject_id,
-            tenant: issue.tenant,
-            identifier: issue.identifier.map(LossyText::into),
-            title: issue.title.into(),
-            status: issue.status.into(),
-            assignee: agent.into_assignee(issue.obstacle),
-            assigned_to_user: issue.assigned_to_user,
-            has_live_run: issue.has_live_run,
-            pending_wake_since: issue.pending_wake_since,
-            pending_wake: issue.pending_wake.map(LossyText::into),
-            declared_wait: issue.declared_wait.map(LossyText::into),
-            last_run_id: issue.last_run_id,
-            last_run_ended_at: issue.last_run_ended_at,
-            last_run_end: issue.last_run_end.map(LossyText::into),
-            host_plan: issue.host_plan.map(LossyText::into),
-            unreachable: issue.unreachable.map(LossyText::into),
-            unstarted: issue.unstarted.map(LossyText::into),
-            run_end_grace: TimeDelta::milliseconds((issue.run_end_grace_seconds * 1000.0) as i64),
-            resume_advice: issue.resume_advice.into(),
-            resume_commands: issue.resume_commands.map(LossyText::into),
-            history: history.with_wakes(wakes),
-        }
+impl FromColumns for IssueFacts {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<IssueFacts> {
+        let obstacle = columns.get("obstacle")?;
+        let run_end_grace_seconds: f64 = columns.get("run_end_grace_seconds")?;
+        Ok(IssueFacts {
+            id: columns.get("subject_id")?,
+            tenant: columns.get::<Utf8>("tenant")?.0,
+            identifier: columns.get("identifier")?,
+            title: columns.get("title")?,
+            status: columns.get("status")?,
+            assignee: read_assignee(columns, obstacle)?,
+            assigned_to_user: columns.get("assigned_to_user")?,
+            has_live_run: columns.get("has_live_run")?,
+            pending_wake_since: columns.get("pending_wake_since")?,
+            pending_wake: columns.get("pending_wake")?,
+            declared_wait: columns.get("declared_wait")?,
+            last_run_id: columns.get("last_run_id")?,
+            last_run_ended_at: columns.get("last_run_ended_at")?,
+            last_run_end: columns.get("last_run_end")?,
+            host_plan: columns.get("host_plan")?,
+            unreachable: columns.get("unreachable")?,
+            unstarted: columns.get("unstarted")?,
+            run_end_grace: TimeDelta::milliseconds((run_end_grace_seconds * 1000.0) as i64),
+            resume_advice: columns.get("resume_advice")?,
+            resume_commands: columns.get("resume_commands")?,
+            history: read_history_with_wakes(columns)?,
+        })
     }
 }

@@ -1,7 +1,11 @@
 //! Taking one subject: locking it and what a recovery of it refers to, and then reading its facts.
 
-use crate::rules::Id;
-use crate::store::db::columns::columns;
+use diesel::QueryResult;
+use diesel::deserialize;
+
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::db::columns::{Columns, FromColumns, read_one, take_one};
 
 /// What a transaction holds of one subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,35 +18,24 @@ pub enum Lock {
     Nothing,
 }
 
-columns! {
-    /// What a row of facts says of the lock, where the subject was taken.
-    pub(in crate::store) struct LockRow {
-        held -> Bool as bool,
-        held_agent_id -> Nullable<Id> as Option<Id>,
-        held_issue_id -> Nullable<Id> as Option<Id>,
+/// What a row says of the lock, where its subject was taken; then the facts.
+impl<F: FromColumns> FromColumns for (Lock, F) {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<(Lock, F)> {
+        let held = columns.get("held")?;
+        let (agent, issue) = (columns.get("held_agent_id")?, columns.get("held_issue_id")?);
+        let lock = if held { Lock::Rows { agent, issue } } else { Lock::Nothing };
+        Ok((lock, F::from_columns(columns)?))
     }
 }
 
-impl From<&LockRow> for Lock {
-    fn from(LockRow { held, held_agent_id, held_issue_id }: &LockRow) -> Lock {
-        match held {
-            true => Lock::Rows { agent: held_agent_id.clone(), issue: held_issue_id.clone() },
-            false => Lock::Nothing,
+/// Takes a subject: what is held of it, and its facts, if it has any.
+pub(in crate::store) fn take<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<(Lock, Option<F>)> {
+    match db {
+        Db::Postgres(_) => {
+            let taken = take_one(db, kind, id)?;
+            Ok(taken.map_or((Lock::Nothing, None), |(lock, facts)| (lock, Some(facts))))
         }
+        // SQLite's BEGIN IMMEDIATE holds the whole database already.
+        Db::Sqlite(_) => Ok((Lock::Everything, read_one(db, kind, id)?)),
     }
 }
-
-/// Takes a subject: what is held of it, and its row of facts, if it has one.
-macro_rules! take {
-    ($kind:expr, $row:ty, $db:expr, $id:expr) => {
-        match $db {
-            $crate::store::Db::Postgres(_) => {
-                let row = $crate::store::db::columns::take::<$row>($db, $kind, $id)?;
-                row.map_or((Lock::Nothing, None), |row| (Lock::from(&row.lock), Some(row.into())))
-            }
-            // SQLite's BEGIN IMMEDIATE holds the whole database already.
-            $crate::store::Db::Sqlite(_) => (Lock::Everything, Self::read($db, $id)?),
-        }
-    };
-}
-pub(in crate::store) use take;

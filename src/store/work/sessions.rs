@@ -1,24 +1,24 @@
 //! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row
 //! is its supervisor's: a sweep locks it and never changes it, and what a person asks for changes one column of it.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
+use diesel::deserialize;
 use diesel::prelude::*;
 
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
+use crate::rules::{Cause, ContinueBy, Facts, History, Id, Policy};
 use crate::store::Label;
-use crate::store::db::columns::{columns, read_many, read_one};
+use crate::store::db::columns::{Columns, FromColumns, Utf8};
 use crate::store::db::label::{called, labels};
 use crate::store::db::schema::{session_commands, session_facts, sessions};
-use crate::store::db::types::{Instant, LossyText};
+use crate::store::db::types::Instant;
 use crate::store::db::written::{Writes, update_as_seen};
 use crate::store::hosts::links::Links;
 use crate::store::work::issues::comment;
 use crate::store::work::ledger;
-use crate::store::work::lock::{LockRow, take};
-use crate::store::work::rows::{AgentRow, HistoryRow};
-use crate::store::{Db, Lock, Subject};
+use crate::store::work::rows::read_assignee;
+use crate::store::{Db, Subject};
 use crate::text::quoted;
 
 impl Subject for SessionFacts {
@@ -26,20 +26,6 @@ impl Subject for SessionFacts {
     const RELATION: &'static str = "sessions";
     /// Each brings its output.
     const LOOK: usize = 250;
-
-    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<SessionFacts>)> {
-        Ok(take!(Kind::Session, SessionFactsRow, db, id))
-    }
-
-    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
-        let row = read_one::<SessionFactsRow>(db, Kind::Session, id)?;
-        Ok(row.map(SessionFacts::from))
-    }
-
-    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<SessionFacts>> {
-        let rows = read_many::<SessionFactsRow>(db, Kind::Session, ids)?;
-        Ok(rows.into_iter().map(SessionFacts::from).collect())
-    }
 
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
         called!(session_facts, db, identifier)
@@ -117,104 +103,56 @@ impl Subject for SessionFacts {
     }
 }
 
-columns! {
-    struct SessionRow {
-        subject_id -> Id as Id,
-        tenant -> Text as String,
-        identifier -> Nullable<Text> as Option<LossyText>,
-        title -> Text as LossyText,
-        status -> Text as LossyText,
-        declared_wait -> Nullable<Text> as Option<LossyText>,
-        stall_paused -> Bool as bool,
-        started_at -> Instant as DateTime<Utc>,
-        progressed_at -> Instant as DateTime<Utc>,
-        ended_at -> Nullable<Instant> as Option<DateTime<Utc>>,
-        exit_code -> Nullable<Integer> as Option<i32>,
-        silent_after_seconds -> Nullable<Integer> as Option<i32>,
-        recent_output -> Text as LossyText,
-        takes_commands -> Bool as bool,
-        pending_command_since -> Nullable<Instant> as Option<DateTime<Utc>>,
-        reports_progress -> Bool as bool,
-        takes_nudges -> Bool as bool,
-    }
-}
-
-columns! {
-    struct LinkedIssueRow {
-        issue_id -> Nullable<Id> as Option<Id>,
-        issue_status -> Nullable<Text> as Option<LossyText>,
-        issue_has_live_run -> Bool as bool,
-        issue_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
-    }
-}
-
-columns! {
-    /// All null where nobody reports what the agent does.
-    struct AgentStateRow {
-        agent_state -> Nullable<Text> as Option<LossyText>,
-        agent_state_kind -> Nullable<Text> as Option<LossyText>,
-        agent_state_since -> Nullable<Instant> as Option<DateTime<Utc>>,
-        agent_question -> Nullable<Text> as Option<LossyText>,
-        agent_state_evidence -> Nullable<Text> as Option<LossyText>,
-    }
-}
-
-columns! {
-    struct SessionFactsRow {
-        lock: LockRow,
-        session: SessionRow,
-        agent: AgentRow,
-        issue: LinkedIssueRow,
-        agent_state: AgentStateRow,
-        history: HistoryRow,
-    }
-}
-
-impl From<AgentStateRow> for Option<AgentState> {
-    fn from(row: AgentStateRow) -> Option<AgentState> {
-        Some(AgentState {
-            activity: Activity::parse(&row.agent_state?.0)?,
-            kind: row.agent_state_kind.map(LossyText::into),
-            since: row.agent_state_since?,
-            question: row.agent_question.map(LossyText::into).unwrap_or_default(),
-            evidence: row.agent_state_evidence.map(LossyText::into).unwrap_or_default(),
-        })
-    }
-}
-
-impl From<LinkedIssueRow> for Option<LinkedIssue> {
-    fn from(row: LinkedIssueRow) -> Option<LinkedIssue> {
-        Some(LinkedIssue {
-            id: row.issue_id?,
-            status: row.issue_status.map(LossyText::into).unwrap_or_default(),
-            has_live_run: row.issue_has_live_run,
-            pending_wake_since: row.issue_wake_since,
-        })
-    }
-}
-
-impl From<SessionFactsRow> for SessionFacts {
-    fn from(SessionFactsRow { session, agent, issue, agent_state, history, .. }: SessionFactsRow) -> SessionFacts {
-        let history: crate::rules::History = history.into();
-        let facts = Session {
-            id: session.subject_id,
-            identifier: session.identifier.map(LossyText::into),
-            title: session.title.into(),
-            status: session.status.into(),
-            declared_wait: session.declared_wait.map(LossyText::into),
-            is_paused: session.stall_paused,
-            started_at: session.started_at,
+impl FromColumns for SessionFacts {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<SessionFacts> {
+        let history = History::from_columns(columns)?;
+        let (ended_at, exit_code): (Option<_>, _) = (columns.get("ended_at")?, columns.get("exit_code")?);
+        let silent_after_seconds: Option<i32> = columns.get("silent_after_seconds")?;
+        let session = Session {
+            id: columns.get("subject_id")?,
+            identifier: columns.get("identifier")?,
+            title: columns.get("title")?,
+            status: columns.get("status")?,
+            declared_wait: columns.get("declared_wait")?,
+            is_paused: columns.get("stall_paused")?,
+            started_at: columns.get("started_at")?,
             active_at: history.idle_since,
-            progressed_at: session.progressed_at,
-            reports_progress: session.reports_progress,
-            ended: session.ended_at.map(|at| Ended { at, exit_code: session.exit_code }),
-            silent_after: session.silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-            recent_output: session.recent_output.0.lines().map(str::to_owned).collect(),
-            takes_commands: session.takes_commands,
-            takes_nudges: session.takes_nudges,
-            agent: agent_state.into(),
-            pending_command_since: session.pending_command_since,
+            progressed_at: columns.get("progressed_at")?,
+            reports_progress: columns.get("reports_progress")?,
+            ended: ended_at.map(|at| Ended { at, exit_code }),
+            silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+            recent_output: columns.get::<String>("recent_output")?.lines().map(str::to_owned).collect(),
+            takes_commands: columns.get("takes_commands")?,
+            takes_nudges: columns.get("takes_nudges")?,
+            agent: read_agent_state(columns)?,
+            pending_command_since: columns.get("pending_command_since")?,
         };
-        SessionFacts::new(facts, session.tenant, agent.into_assignee(None), issue.into(), history)
+        let tenant = columns.get::<Utf8>("tenant")?.0;
+        let (assignee, issue) = (read_assignee(columns, None)?, read_linked_issue(columns)?);
+        Ok(SessionFacts::new(session, tenant, assignee, issue, history))
     }
+}
+
+/// Reads what a session's agent is doing; none where nobody reports it.
+fn read_agent_state(columns: &mut impl Columns) -> deserialize::Result<Option<AgentState>> {
+    let activity: Option<String> = columns.get("agent_state")?;
+    let activity = activity.and_then(|name| Activity::parse(&name));
+    let (kind, since) = (columns.get("agent_state_kind")?, columns.get("agent_state_since")?);
+    let question: Option<String> = columns.get("agent_question")?;
+    let evidence: Option<String> = columns.get("agent_state_evidence")?;
+    Ok(activity.zip(since).map(|(activity, since)| AgentState {
+        activity,
+        kind,
+        since,
+        question: question.unwrap_or_default(),
+        evidence: evidence.unwrap_or_default(),
+    }))
+}
+
+fn read_linked_issue(columns: &mut impl Columns) -> deserialize::Result<Option<LinkedIssue>> {
+    let id: Option<Id> = columns.get("issue_id")?;
+    let status: Option<String> = columns.get("issue_status")?;
+    let (has_live_run, pending_wake_since) = (columns.get("issue_has_live_run")?, columns.get("issue_wake_since")?);
+    let status = status.unwrap_or_default();
+    Ok(id.map(|id| LinkedIssue { id, status, has_live_run, pending_wake_since }))
 }

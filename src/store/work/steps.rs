@@ -2,26 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
+use diesel::deserialize;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::json;
 
 use crate::rules::request::Request;
 use crate::rules::step::{Holders, Step, StepFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::{Cause, ContinueBy, Id, Policy};
 use crate::store::Label;
-use crate::store::db::columns::{columns, read_many, read_one};
+use crate::store::db::columns::{Columns, FromColumns, Utf8};
 use crate::store::db::label::{called, labels};
 use crate::store::db::schema::{plan_steps, plans, step_facts, wakes};
-use crate::store::db::types::{Bound, Document, Instant, IsOneOf, LossyText};
+use crate::store::db::types::{Bound, Document, Instant, IsOneOf};
 use crate::store::db::written::{Writes, update_as_seen};
 use crate::store::hosts::links::Links;
 use crate::store::work::issues::comment;
 use crate::store::work::ledger;
-use crate::store::work::lock::{LockRow, take};
-use crate::store::work::rows::{AgentRow, HistoryRow, WakesRow};
-use crate::store::{Db, Lock, Subject};
+use crate::store::work::rows::{read_assignee, read_history_with_wakes};
+use crate::store::{Db, Subject};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -41,20 +41,6 @@ impl Subject for StepFacts {
     const RELATION: &'static str = "plan_steps";
     /// The plans of as many may be new to the scan, and the steps of all these are read.
     const LOOK: usize = 250;
-
-    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<StepFacts>)> {
-        Ok(take!(Kind::Step, StepFactsRow, db, id))
-    }
-
-    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-        let row = read_one::<StepFactsRow>(db, Kind::Step, id)?;
-        Ok(row.map(StepFacts::from))
-    }
-
-    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-        let rows = read_many::<StepFactsRow>(db, Kind::Step, ids)?;
-        Ok(rows.into_iter().map(StepFacts::from).collect())
-    }
 
     fn complete(db: &mut Db, all: &mut [StepFacts], policy: &Policy, known: &mut Known) -> QueryResult<()> {
         let mut healing: Vec<&mut StepFacts> = all.iter_mut().filter(|facts| facts.may_recover_its_plan()).collect();
@@ -202,58 +188,31 @@ fn holders(db: &mut Db, plans: Vec<Id>, policy: &Policy) -> QueryResult<BTreeMap
     Ok(holders.into_iter().map(|(plan, holders)| (plan, holders.into())).collect())
 }
 
-columns! {
-    struct StepRow {
-        subject_id -> Id as Id,
-        tenant -> Text as String,
-        identifier -> Text as LossyText,
-        title -> Text as LossyText,
-        status -> Text as LossyText,
-        plan_id -> Id as Id,
-        plan_status -> Text as LossyText,
-        position -> Integer as i32,
-        stalled_after_seconds -> Nullable<Integer> as Option<i32>,
-        issue_id -> Nullable<Id> as Option<Id>,
-        has_live_run -> Bool as bool,
-        pending_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
-        pending_wake -> Nullable<Text> as Option<LossyText>,
-    }
-}
-
-columns! {
-    struct StepFactsRow {
-        lock: LockRow,
-        step: StepRow,
-        agent: AgentRow,
-        history: HistoryRow,
-        wakes: WakesRow,
-    }
-}
-
-impl From<StepFactsRow> for StepFacts {
-    fn from(StepFactsRow { step: row, agent, history, wakes, .. }: StepFactsRow) -> StepFacts {
+impl FromColumns for StepFacts {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<StepFacts> {
+        let history = read_history_with_wakes(columns)?;
         let step = Step {
-            id: row.subject_id,
-            position: row.position,
-            title: row.title.into(),
-            status: row.status.into(),
+            id: columns.get("subject_id")?,
+            position: columns.get("position")?,
+            title: columns.get("title")?,
+            status: columns.get("status")?,
             since: history.idle_since,
-            stalled_after: stalled_after(row.stalled_after_seconds),
+            stalled_after: stalled_after(columns.get("stalled_after_seconds")?),
         };
-        StepFacts {
+        Ok(StepFacts {
             step,
-            tenant: row.tenant,
-            identifier: row.identifier.into(),
-            plan_id: row.plan_id,
-            plan_status: row.plan_status.into(),
-            assignee: agent.into_assignee(None),
-            issue_id: row.issue_id,
-            has_live_run: row.has_live_run,
-            pending_wake_since: row.pending_wake_since,
-            pending_wake: row.pending_wake.map(LossyText::into),
-            history: history.with_wakes(wakes),
+            tenant: columns.get::<Utf8>("tenant")?.0,
+            identifier: columns.get("identifier")?,
+            plan_id: columns.get("plan_id")?,
+            plan_status: columns.get("plan_status")?,
+            assignee: read_assignee(columns, None)?,
+            issue_id: columns.get("issue_id")?,
+            has_live_run: columns.get("has_live_run")?,
+            pending_wake_since: columns.get("pending_wake_since")?,
+            pending_wake: columns.get("pending_wake")?,
+            history,
             holders: None,
-        }
+        })
     }
 }
 

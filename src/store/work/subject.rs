@@ -6,14 +6,16 @@ use diesel::prelude::*;
 
 use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::store::db::columns::{FromColumns, read_many, read_one};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::{Links, Page};
 use crate::store::work::candidates::Nominated;
+use crate::store::work::lock::take;
 use crate::store::{Access, Db, DbConnection, Finish, Label, Lock, Timeouts};
 
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
-pub trait Subject: Requested + Nominated + Send + Sized {
+pub trait Subject: Requested + Nominated + FromColumns + Send {
     /// What a scan has learned beside the facts of its subjects.
     type Known: Default + Send;
     /// Where all of them are, by their `id`.
@@ -25,13 +27,19 @@ pub trait Subject: Requested + Nominated + Send + Sized {
 
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it; then reads the facts,
     /// in a snapshot taken after the locks.
-    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<Self>)>;
+    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<Self>)> {
+        take(db, Self::KIND, id)
+    }
 
     /// The facts alone.
-    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>> {
+        read_one(db, Self::KIND, id)
+    }
 
     /// The facts of many, in any order; of a row that cannot be decoded, none.
-    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Self>>;
+    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Self>> {
+        read_many(db, Self::KIND, ids)
+    }
 
     /// Learns, before anything is decided, what the recovery of a subject depends on beside its own facts. Without this
     /// no subject recovers that depends on more. What `known` holds is not asked again.

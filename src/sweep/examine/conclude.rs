@@ -38,7 +38,7 @@ pub fn conclude<'a, S: Subject>(
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
             let failed = match is_lost {
                 true => because(Outcome::Failed, errors::error_chain(&error)),
-                false => because(outcome_of(&error), why_unreadable::<S>(db, id, &error, context)),
+                false => because(outcome_of(&error), why_unreadable(db, S::KIND, &error)),
             };
             let fault = match is_lost || errors::is_outage(&error) {
                 true => Fault::Outage,

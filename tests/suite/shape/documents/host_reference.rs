@@ -6,6 +6,10 @@ use std::path::Path;
 
 use regex::Regex;
 use sweep::rules::Kind;
+use sweep::rules::issue::IssueFacts;
+use sweep::rules::session::SessionFacts;
+use sweep::rules::step::StepFacts;
+use sweep::store::db::columns::FactsColumn;
 use sweep::store::hosts::contract::{CONTRACT, Column, Relation, Usage};
 
 use super::Page;
@@ -96,27 +100,26 @@ fn table(columns: &[Column]) -> String {
 
 /// The columns that Rust has for each relation, with their types as the contract writes them.
 fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
-    let read = |file: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(file);
-        std::fs::read_to_string(path).expect("a file of the store")
-    };
     let table = Regex::new(r"(?:^|\n)    (\w+) (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
-    let column = Regex::new(r"(\w+) -> ([\w<>]+)(?:,| as )").expect("an expression");
+    let column = Regex::new(r"(\w+) -> ([\w<>]+),").expect("an expression");
     let columns = |text: &str| -> BTreeMap<String, String> {
         column.captures_iter(text).map(|column| (column[1].to_owned(), type_name(&column[2]))).collect()
     };
-    let tables = read("db/schema.rs");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/db/schema.rs");
+    let tables = std::fs::read_to_string(schema).expect("the tables that Rust reads and writes");
     let mut found: BTreeMap<String, BTreeMap<String, String>> =
         table.captures_iter(&tables).map(|table| (table[1].to_owned(), columns(&table[2]))).collect();
-    let of_all_kinds = columns(&read("work/rows.rs"));
-    for (kind, file) in [("issue", "work/issues.rs"), ("step", "work/steps.rs"), ("session", "work/sessions.rs")] {
-        let facts = found.get_mut(&format!("{kind}_facts")).expect("the names of subjects");
-        facts.extend(columns(&read(file)));
-        facts.extend(of_all_kinds.clone());
-        // Sweep's own views add the exemptions; a session is not continued by wakes.
-        let is_of_wakes = |column: &str| ["attempts_unserved", "last_attempt_ended_at"].contains(&column);
-        let is_elsewhere = |column: &str| column.contains("exemption") || kind == "session" && is_of_wakes(column);
-        facts.retain(|column, _| !is_elsewhere(column));
+    let of_kinds = [
+        ("issue_facts", FactsColumn::all_of::<IssueFacts>()),
+        ("step_facts", FactsColumn::all_of::<StepFacts>()),
+        ("session_facts", FactsColumn::all_of::<SessionFacts>()),
+    ];
+    for (view, columns) in of_kinds {
+        // Sweep's own views add the exemptions.
+        let of_host = columns.into_iter().filter(|column| !column.name.contains("exemption"));
+        let or_null = |column: &FactsColumn| if column.is_nullable { " or null" } else { "" };
+        let of_host = of_host.map(|it| (it.name.to_owned(), format!("{}{}", it.of_type, or_null(&it))));
+        found.get_mut(view).expect("the names of subjects").extend(of_host);
     }
     found
 }
@@ -131,7 +134,6 @@ fn type_name(of_rust: &str) -> String {
         ("Text", "text"),
         ("Instant", "timestamptz"),
         ("Bool", "boolean"),
-        ("BigInt", "bigint"),
         ("Integer", "integer"),
         ("Double", "double precision"),
         ("Document", "jsonb"),
