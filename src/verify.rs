@@ -50,8 +50,7 @@ impl Options {
 /// is wrong with the host stands in the certificate. `progress` is called with the name of each check before it begins.
 pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
     let Options { host, database, rows, program, .. } = options;
-    let is_sqlite = matches!(database, Url::Sqlite(_));
-    let fixtures = Fixtures::of(host, is_sqlite)?;
+    let fixtures = Fixtures::of(host, database.dialect())?;
     let copy = Sandbox::of(database, host)?;
     let version = copy.connect(host)?.version()?;
     let installed = copy.copy()?;

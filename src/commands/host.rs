@@ -93,7 +93,7 @@ impl HostFlags {
 pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc<Host>>, Failure> {
     match directory {
         Some(directory) => {
-            let host = Host::in_directory(directory)?;
+            let host = folders::in_directory(directory)?;
             folders::trust(&host);
             Ok(Some(host))
         }

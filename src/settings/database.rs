@@ -15,7 +15,7 @@ use crate::store::connect::databases::{Databases, Found, Named};
 use crate::store::connect::open::Url;
 use crate::store::connect::open::conninfo::{Conninfo, Place, without_clear_text};
 use crate::store::connect::open::patience::CONNECT_TIMEOUT;
-use crate::store::hosts::folders::{self, Host};
+use crate::store::hosts::folders;
 use crate::text::redact;
 
 /// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
@@ -47,7 +47,7 @@ impl Environment {
     /// embedded database in the data directory.
     pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
         if let Some(directory) = self.variables()?.host_dir()? {
-            folders::trust(&Host::in_directory(&directory).context("SWEEP_HOST_DIR")?);
+            folders::trust(&folders::in_directory(&directory).context("SWEEP_HOST_DIR")?);
         }
         let urls = self.named_databases(&flags.database)?;
         let urls = urls.into_iter().map(|url| self.completed(url, flags));

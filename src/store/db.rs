@@ -1,7 +1,7 @@
 //! The database itself: connections, types, errors, and how rows are read and written, for PostgreSQL and SQLite.
 
 pub(super) mod after;
-pub(super) mod backends;
+pub mod backends;
 pub mod columns;
 pub(super) mod connection;
 pub mod errors;

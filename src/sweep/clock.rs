@@ -35,7 +35,7 @@ pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Comparison)> {
 /// How far the clock of the host's server is behind the database's, in seconds, as the host's rows tell; none where
 /// they do not, or cannot be asked.
 pub fn host_behind(db: &mut DbConnection, host: &Host, options: &Options) -> Option<f64> {
-    if !host.views(db.is_sqlite()).iter().any(|view| view == "host_clock") {
+    if !host.views(db.dialect()).iter().any(|view| view == "host_clock") {
         return None;
     }
     look(options, db, |db| host_clock::table.select(host_clock::behind_seconds).first(db)).ok()

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{Environment, Value};
 
 use crate::conclusion::{Failure, config};
 use crate::rules::{Id, Kind};
+use crate::store::db::backends::Dialect;
 use crate::store::db::ids::IdType;
-use crate::store::hosts::folders::Host;
+use crate::store::hosts::folders::{Host, strict_templates};
 use crate::text::redact;
 
 const BEGINNING: &str = "-- fixture ";
@@ -148,16 +149,15 @@ pub struct Fixtures {
     blocks: BTreeMap<Block, String>,
     templates: Environment<'static>,
     ids: IdType,
-    is_sqlite: bool,
+    dialect: Dialect,
 }
 
 impl Fixtures {
-    pub fn of(host: &Host, is_sqlite: bool) -> Result<Fixtures, Failure> {
-        let Some((path, text)) = host.fixtures(is_sqlite) else {
-            let file = if is_sqlite { "sqlite/fixtures.sql" } else { "postgres/fixtures.sql" };
-            let name = host.name();
+    pub fn of(host: &Host, dialect: Dialect) -> Result<Fixtures, Failure> {
+        let Some((path, text)) = host.fixtures(dialect) else {
+            let (name, folder) = (host.name(), dialect.name());
             return Err(config(format!(
-                "the host {name} has no {file}, by which its work could be made: see docs/hosts.md"
+                "the host {name} has no {folder}/fixtures.sql, by which its work could be made: see docs/hosts.md"
             )));
         };
         let blocks = read(text).map_err(|why| config(format!("{path}: {why}")))?;
@@ -168,9 +168,7 @@ impl Fixtures {
         if !missing.is_empty() {
             return Err(config(format!("{path}: expected the blocks {}", missing.join(", "))));
         }
-        let mut templates = Environment::new();
-        templates.set_undefined_behavior(UndefinedBehavior::Strict);
-        Ok(Fixtures { path, blocks, templates, ids: host.id_type(), is_sqlite })
+        Ok(Fixtures { path, blocks, templates: strict_templates(), ids: host.id_type(), dialect })
     }
 
     pub fn has(&self, block: &Block) -> bool {
@@ -199,7 +197,7 @@ impl Fixtures {
             ("at", self.time(values.at).into()),
             ("count", values.count.into()),
             ("words", format!("'{WORDS}'").into()),
-            ("sqlite", self.is_sqlite.into()),
+            ("sqlite", (self.dialect == Dialect::Sqlite).into()),
         ]);
         self.templates.render_str(template, context).map_err(|error| failed(redact(&format!("{error:#}"))))
     }
@@ -213,7 +211,10 @@ impl Fixtures {
 
     fn time(&self, at: DateTime<Utc>) -> String {
         let text = at.to_rfc3339_opts(SecondsFormat::Millis, true);
-        if self.is_sqlite { format!("'{text}'") } else { format!("timestamptz '{text}'") }
+        match self.dialect {
+            Dialect::Postgres => format!("timestamptz '{text}'"),
+            Dialect::Sqlite => format!("'{text}'"),
+        }
     }
 }
 

@@ -16,8 +16,8 @@ use anyhow::{Error, Result};
 
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
-use crate::store::db::errors;
-use crate::store::db::errors::Refused;
+use crate::store::db::backends::Dialect;
+use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::store::hosts::rights::{self, Purpose};
@@ -56,6 +56,13 @@ pub struct Store {
 }
 
 impl Url {
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Url::Postgres(..) => Dialect::Postgres,
+            Url::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
     pub fn parse(url: &str) -> Result<Url, String> {
         // Secrets that are kept in files often end in a newline.
         let url = url.trim();

@@ -17,6 +17,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 use crate::store::db::errors;
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
 use sqlite_guard::Allowance;
@@ -155,8 +156,12 @@ impl DbConnection {
         self.db
     }
 
+    pub fn dialect(&self) -> Dialect {
+        self.db.dialect()
+    }
+
     pub fn is_sqlite(&self) -> bool {
-        matches!(self.db, Db::Sqlite(_))
+        self.dialect() == Dialect::Sqlite
     }
 
     /// Runs `body` in one transaction, which is committed unless it fails.
@@ -225,8 +230,8 @@ impl DbConnection {
         seen
     }
 
-    /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there
-    /// the path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
+    /// Changes the schema, in a transaction that diesel begins; the path is set by the first message after BEGIN.
+    /// Whoever knows that the schema is ours, changes it to `OURS`.
     pub(in crate::store) fn migrate<T>(
         &mut self,
         body: impl FnOnce(&mut Db) -> anyhow::Result<T>,

@@ -11,17 +11,18 @@ use serde_json::{Value, json};
 use crate::rules::board::Vocabulary;
 use crate::rules::{AHEAD_MAX, Policy};
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 
 /// The columns that no sweep decides.
 const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
 
 /// What goes with the views of this version, as statements. The limits of a row that is there are left: they are those
 /// of the latest sweep. `prefix`: with what the table's name begins.
-pub fn preparation(prefix: &str, is_sqlite: bool) -> String {
+pub fn preparation(prefix: &str, dialect: Dialect) -> String {
     let policy = Policy::default();
     let row = row(&policy);
     let of_the_rules = VOCABULARY.map(|column| format!("{column} = {}", row[column])).join(", ");
-    let insertion = insertion(&policy, prefix, is_sqlite);
+    let insertion = insertion(&policy, prefix, dialect);
     format!("UPDATE {prefix}policy SET {of_the_rules};\n{insertion};\n")
 }
 
@@ -41,28 +42,24 @@ pub fn says(policy: &Policy) -> String {
 /// in the middle of that, and no sweep waits for a board.
 pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
     let columns: Vec<String> = row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect();
-    let free = match db {
-        Db::Postgres(_) => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
-        Db::Sqlite(_) => "",
+    let free = match db.dialect() {
+        Dialect::Postgres => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
+        Dialect::Sqlite => "",
     };
-    let insertion = insertion(policy, "", matches!(db, Db::Sqlite(_)));
-    let statements = format!("UPDATE policy SET {}{free};\n{insertion}", columns.join(", "));
-    match db {
-        Db::Postgres(db) => db.batch_execute(&statements),
-        Db::Sqlite(db) => db.batch_execute(&statements),
-    }
+    let insertion = insertion(policy, "", db.dialect());
+    db.batch_execute(&format!("UPDATE policy SET {}{free};\n{insertion}", columns.join(", ")))
 }
 
-/// Unless there is one.
-fn insertion(policy: &Policy, prefix: &str, is_sqlite: bool) -> String {
+/// The statement that inserts the row, if there is none.
+fn insertion(policy: &Policy, prefix: &str, dialect: Dialect) -> String {
     let (columns, values): (Vec<_>, Vec<_>) = row(policy).into_iter().unzip();
     let (columns, values) = (columns.join(", "), values.join(", "));
-    match is_sqlite {
+    match dialect {
         // In another program's file it is a view, which takes no upsert; and whoever writes is alone.
-        true => format!(
+        Dialect::Sqlite => format!(
             "INSERT INTO {prefix}policy ({columns}) SELECT {values} WHERE NOT EXISTS (SELECT 1 FROM {prefix}policy)"
         ),
-        false => format!("INSERT INTO policy ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"),
+        Dialect::Postgres => format!("INSERT INTO policy ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"),
     }
 }
 

@@ -1,10 +1,8 @@
-//! The catalog: which migrations there are and have run, what they make, and what of it stands in a database; which
-//! database that is, and what time it is there.
+//! The catalog: which migrations there are and have run, what they make, and what of it stands in a database.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -12,8 +10,8 @@ use diesel::sql_types::{Bool, Text};
 use crate::conclusion::config;
 use crate::rules::Kind;
 use crate::store::Db;
-use crate::store::db::types::sql::Instant;
-use crate::store::hosts::folders::{FILES, Host};
+use crate::store::db::backends::Dialect;
+use crate::store::hosts::folders::{FILES, Host, strict_templates};
 
 /// What sweep keeps in another program's file is called so.
 pub const PREFIX: &str = "sweep_";
@@ -25,22 +23,23 @@ pub const VERSIONS: &str = "__diesel_schema_migrations";
 /// that are derived from it, the boards over them, and listening, which is run only for operators who ask for it. What
 /// is temporary is not among them.
 pub fn folders(db: &Db, host: &Host) -> Vec<String> {
-    let database = database(db);
-    let of_all = [database, "ledger"].into_iter().flat_map(inside);
+    let dialect = db.dialect();
+    let of_all = [dialect.name(), "ledger"].into_iter().flat_map(inside);
     if is_guest(db, host) {
         return of_all.chain(host.migrations("sqlite_lasting")).collect();
     }
-    of_all.chain(over_the_ledger(database, host)).chain(host.migrations(&format!("{database}_listen"))).collect()
+    let of_listening = host.migrations(&format!("{}_listen", dialect.name()));
+    of_all.chain(over_the_ledger(dialect, host)).chain(of_listening).collect()
 }
 
 /// Is it a file of another program's? Then only the ledger is kept there, and all else is made for each connection.
 pub fn is_guest(db: &Db, host: &Host) -> bool {
-    matches!(db, Db::Sqlite(_)) && !host.is_native()
+    db.dialect() == Dialect::Sqlite && !host.is_native()
 }
 
 /// With what the names of sweep's own tables begin.
-pub fn prefix(host: &Host, is_sqlite: bool) -> &'static str {
-    if is_sqlite && !host.is_native() { PREFIX } else { "" }
+pub fn prefix(host: &Host, dialect: Dialect) -> &'static str {
+    if dialect == Dialect::Sqlite && !host.is_native() { PREFIX } else { "" }
 }
 
 /// A name as SQL takes it, whatever stands in it.
@@ -50,31 +49,28 @@ pub fn quoted(name: &str) -> String {
 
 /// What a guest makes for each connection, in this order.
 pub fn temporary(host: &Host) -> Vec<String> {
-    over_the_ledger("sqlite", host)
+    over_the_ledger(Dialect::Sqlite, host)
 }
 
-fn over_the_ledger(database: &str, host: &Host) -> Vec<String> {
-    let mut of_host = [host.migrations("both"), host.migrations(database)].concat();
+fn over_the_ledger(dialect: Dialect, host: &Host) -> Vec<String> {
+    let mut of_host = [host.migrations("both"), host.migrations(dialect.name())].concat();
     of_host.sort_by_key(|folder| version(folder));
-    let derived = if host.has_derived_facts() { facts(database, host) } else { Vec::new() };
+    let derived = if host.has_derived_facts() { facts(dialect, host) } else { Vec::new() };
     // A host that lacks a kind has nothing to show of it.
     let kinds = || host.kinds().into_iter().map(Kind::name);
     let boards = ["agents"].into_iter().chain(kinds()).flat_map(|part| inside(&format!("board/{part}")));
     // Whoever begins to write on SQLite holds all of it.
-    let takes = kinds().chain(["all"]).filter(|_| database == "postgres").flat_map(|of| inside(&format!("take/{of}")));
+    let takes =
+        kinds().chain(["all"]).filter(|_| dialect == Dialect::Postgres).flat_map(|of| inside(&format!("take/{of}")));
     inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes).collect()
 }
 
-fn facts(database: &str, host: &Host) -> Vec<String> {
+fn facts(dialect: Dialect, host: &Host) -> Vec<String> {
     let kinds = ["shared"].into_iter().chain(host.kinds().into_iter().map(Kind::name));
-    let sources = kinds.flat_map(|kind| ["both", database].map(|source| format!("facts/{kind}/{source}")));
+    let sources = kinds.flat_map(|kind| ["both", dialect.name()].map(|source| format!("facts/{kind}/{source}")));
     let mut folders: Vec<String> = sources.flat_map(|source| inside(&source)).collect();
     folders.sort_by_key(|folder| version(folder));
     folders
-}
-
-fn database(db: &Db) -> &'static str {
-    if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" }
 }
 
 fn inside(source: &str) -> Vec<String> {
@@ -89,45 +85,43 @@ fn file<'a>(host: &'a Host, path: &str) -> &'a str {
 
 /// What a migration runs. The ledger, the facts, the boards and what a host has on both databases are templates, with
 /// the words that `migrations/dialects` defines for each database.
-pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
-    text(&format!("{folder}/up.sql"), host, is_sqlite)
+pub fn up(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
+    text(&format!("{folder}/up.sql"), host, dialect)
 }
 
 /// What undoes it.
-pub fn down(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
-    text(&format!("{folder}/down.sql"), host, is_sqlite)
+pub fn down(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
+    text(&format!("{folder}/down.sql"), host, dialect)
 }
 
-fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
+fn text(path: &str, host: &Host, dialect: Dialect) -> Result<String> {
     let text = file(host, path);
     if path.starts_with("hosts/") && !path.contains("/both/") {
         return Ok(text.to_owned());
     }
     let both = file(host, "dialects/both.sql");
-    let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
+    let words = file(host, &format!("dialects/{}.sql", dialect.name()));
     let shared = ["board", "facts"].iter().find(|part| path.starts_with(&format!("{part}/")));
     let shared = shared.map_or("", |part| file(host, &format!("{part}/shared.sql")));
-    let mut templates = minijinja::Environment::new();
-    templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     let context = minijinja::context! {
-        own => prefix(host, is_sqlite),
+        own => prefix(host, dialect),
         id => host.id(),
         native => host.is_native(),
-        brings => host.views(is_sqlite),
+        brings => host.views(dialect),
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),
     };
-    let rendered = templates.render_str(&format!("{both}{dialect}{shared}{text}"), context);
+    let rendered = strict_templates().render_str(&format!("{both}{words}{shared}{text}"), context);
     Ok(rendered.map_err(|error| config(format!("{path}: {error}")))? + "\n")
 }
 
 /// The tables that sweep has on every host, and diesel's, by their names in its schema or in a file.
-pub fn tables_of_the_ledger(host: &Host, is_sqlite: bool) -> Result<Vec<String>> {
+pub fn tables_of_the_ledger(host: &Host, dialect: Dialect) -> Result<Vec<String>> {
     let folders: Vec<String> =
-        inside("ledger").iter().map(|folder| up(folder, host, is_sqlite)).collect::<Result<_>>()?;
+        inside("ledger").iter().map(|folder| up(folder, host, dialect)).collect::<Result<_>>()?;
     let lines = folders.iter().flat_map(|sql| sql.lines());
     let tables = lines.filter_map(|line| Some(line.strip_prefix("create table ")?.split(' ').next()?.to_owned()));
-    Ok(tables.chain([format!("{}{VERSIONS}", prefix(host, is_sqlite))]).collect())
+    Ok(tables.chain([format!("{}{VERSIONS}", prefix(host, dialect))]).collect())
 }
 
 /// The number that a migration's name begins with, as diesel records it.
@@ -161,93 +155,58 @@ pub fn applied(db: &mut Db) -> Result<BTreeSet<String>> {
     if !exists(db, VERSIONS).context(reading)? {
         return Ok(BTreeSet::new());
     }
-    let versions = match db {
-        Db::Postgres(db) => sql::<Text>(&format!("SELECT version FROM sweep.{VERSIONS}")).load::<String>(db),
-        Db::Sqlite(db) => sql::<Text>(&format!("SELECT version FROM {VERSIONS}")).load::<String>(db),
-    };
-    Ok(versions.context(reading)?.into_iter().collect())
+    let versions = sql::<Text>(&format!("SELECT version FROM {}{VERSIONS}", db.dialect().schema()));
+    Ok(versions.load::<String>(db).context(reading)?.into_iter().collect())
 }
 
 /// The database's name, or its file.
 pub fn name(db: &mut Db) -> QueryResult<String> {
-    match db {
-        Db::Postgres(db) => sql::<Text>("SELECT current_database()::text").get_result(db),
-        Db::Sqlite(db) => sql::<Text>("SELECT file FROM pragma_database_list WHERE name = 'main'").get_result(db),
-    }
+    let name = match db.dialect() {
+        Dialect::Postgres => "SELECT current_database()::text",
+        Dialect::Sqlite => "SELECT file FROM pragma_database_list WHERE name = 'main'",
+    };
+    sql::<Text>(name).get_result(db)
 }
 
 /// Is there such a table or view of sweep's, which this role may read?
 pub fn is_readable(db: &mut Db, relation: &str) -> QueryResult<bool> {
-    diesel::select(sql::<Bool>(&readable(db, relation))).get_result(db)
+    diesel::select(sql::<Bool>(&readable(db.dialect(), relation))).get_result(db)
 }
 
-/// The same as an expression of SQL.
-pub fn readable(db: &Db, relation: &str) -> String {
-    match db {
-        Db::Postgres(_) => format!("coalesce(has_table_privilege(to_regclass('sweep.{relation}'), 'SELECT'), false)"),
-        Db::Sqlite(_) => format!("EXISTS (SELECT 1 FROM {ON_SQLITE} WHERE name = '{relation}')"),
+/// The expression of SQL that says whether there is such a table or view of sweep's, which this role may read.
+pub fn readable(dialect: Dialect, relation: &str) -> String {
+    match dialect {
+        Dialect::Postgres => {
+            format!("coalesce(has_table_privilege(to_regclass('sweep.{relation}'), 'SELECT'), false)")
+        }
+        Dialect::Sqlite => standing_in_file(relation),
     }
 }
 
 /// Is there such a table or view of sweep's?
 pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
-    match db {
-        Db::Postgres(db) => diesel::select(
-            sql::<Bool>("to_regclass(").bind::<Text, _>(format!("sweep.{relation}")).sql(") IS NOT NULL"),
-        )
-        .get_result(db),
-        Db::Sqlite(db) => diesel::select(
-            sql::<Bool>(&format!("EXISTS (SELECT 1 FROM {ON_SQLITE} WHERE name = ")).bind::<Text, _>(relation).sql(")"),
-        )
-        .get_result(db),
-    }
+    let is_there = match db.dialect() {
+        Dialect::Postgres => format!("to_regclass('sweep.{relation}') IS NOT NULL"),
+        Dialect::Sqlite => standing_in_file(relation),
+    };
+    diesel::select(sql::<Bool>(&is_there)).get_result(db)
+}
+
+/// A condition of SQL: the relation stands in a file, or was made for this connection.
+fn standing_in_file(relation: &str) -> String {
+    let all = "SELECT name FROM sqlite_master UNION ALL SELECT name FROM sqlite_temp_master";
+    format!("EXISTS (SELECT 1 FROM ({all}) WHERE name = '{relation}')")
 }
 
 /// Has a table or view of sweep's all of these columns?
 pub fn has_columns(db: &mut Db, relation: &str, columns: &[&str]) -> QueryResult<bool> {
-    let standing: Vec<String> = match db {
-        Db::Postgres(db) => sql::<Text>("SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(")
-            .bind::<Text, _>(format!("sweep.{relation}"))
-            .sql(") AND attnum > 0 AND NOT attisdropped")
-            .load(db)?,
-        Db::Sqlite(db) => {
-            sql::<Text>("SELECT name FROM pragma_table_info(").bind::<Text, _>(relation).sql(")").load(db)?
-        }
+    let names = match db.dialect() {
+        Dialect::Postgres => format!(
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('sweep.{relation}') AND attnum > 0 \
+             AND NOT attisdropped"
+        ),
+        Dialect::Sqlite => format!("SELECT name FROM pragma_table_info('{relation}')"),
     };
+    let standing: Vec<String> = sql::<Text>(&names).load(db)?;
     Ok(columns.iter().all(|column| standing.iter().any(|it| it == column)))
-}
-
-/// What stands in a file, and what was made for this connection.
-const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
-
-/// As an expression of SQL: which database this is. It is the id that `sweep migrate` gave it and its name, or the
-/// file. A standby has its primary's, and so has a copy of the same name.
-pub fn identity(db: &Db) -> &'static str {
-    match db {
-        Db::Postgres(_) => "(SELECT database_id::text || '/' || current_database() FROM sweep.host)",
-        Db::Sqlite(_) => "(SELECT file FROM pragma_database_list WHERE name = 'main')",
-    }
-}
-
-/// SQLite's clock, as the migrations write it as well.
-pub const SQLITE_CLOCK: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-
-/// The database's clock, as an expression of SQL.
-pub fn clock(db: &Db) -> &'static str {
-    match db {
-        Db::Postgres(_) => "clock_timestamp()",
-        Db::Sqlite(_) => SQLITE_CLOCK,
-    }
-}
-
-impl Db {
-    /// Which database this is.
-    pub fn identity(&mut self) -> QueryResult<String> {
-        diesel::select(sql::<Text>(identity(self))).get_result(self)
-    }
-
-    /// The database's clock.
-    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
-        diesel::select(sql::<Instant>(clock(self))).get_result(self)
-    }
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::rules::Kind;
+use crate::store::db::backends::Dialect;
 use crate::store::hosts::folders::{FILES, Host};
 pub(in crate::store) use check::refuse_unlike;
 
@@ -99,7 +100,7 @@ impl Contract {
     /// What this host has to make, or may.
     fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         let (kinds, derives) = (host.kinds(), host.has_derived_facts());
-        let brings = [host.views(false), host.views(true)].concat();
+        let brings = [host.views(Dialect::Postgres), host.views(Dialect::Sqlite)].concat();
         self.relations.iter().filter(move |relation| {
             let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
             let is_derived = relation.derived && !brings.contains(&relation.name);

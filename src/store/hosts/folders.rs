@@ -13,15 +13,18 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use include_dir::{Dir, include_dir};
+use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::conclusion::{Failure, config};
 use crate::rules::Kind;
+use crate::store::db::backends::Dialect;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::links::{HostUrl, Links};
+pub use folder::in_directory;
 use manifest::Manifest;
-pub(in crate::store) use recognition::detect;
+pub(in crate::store) use recognition::{detect, refuse_unfit};
 pub(in crate::store) use record::{RECORD, Recorded, gone, record, recorded, recorded_by_guest, statements};
 pub use skeleton::skeleton;
 
@@ -35,6 +38,18 @@ const SOURCES: [&str; 5] = ["both", "postgres", "sqlite", "postgres_listen", "sq
 const MANIFEST: &str = "host.toml";
 /// How its work is made, for `sweep host verify`: beside the migrations for one database, or for both.
 const FIXTURES: &str = "fixtures.sql";
+
+/// The folders of a host that are read on this kind of database.
+fn sources_for(dialect: Dialect) -> [&'static str; 2] {
+    [dialect.name(), "both"]
+}
+
+/// The environment of templates of SQL: what is not defined is an error.
+pub fn strict_templates() -> Environment<'static> {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates
+}
 
 /// The control plane whose database it is.
 #[derive(PartialEq)]
@@ -56,10 +71,10 @@ pub struct Description {
     pub id: &'static str,
     pub kinds: Vec<&'static str>,
     pub derived_facts: bool,
-    /// None: an empty database.
+    /// Empty: a database is its own when nothing is in it.
     pub recognised_by: Vec<String>,
     pub oldest_release: Option<String>,
-    /// None: sweep's own.
+    /// Empty: they are sweep's own.
     pub tables: Vec<String>,
     /// The templates of its pages, by kind.
     pub links: BTreeMap<&'static str, String>,
@@ -95,7 +110,7 @@ pub fn built_in() -> &'static [Arc<Host>] {
     &BUILT_IN
 }
 
-/// What they are called.
+/// The names of the hosts that are built in.
 pub fn names() -> &'static [&'static str] {
     &NAMES
 }
@@ -114,13 +129,13 @@ fn in_named_folder(name: &str) -> Option<Arc<Host>> {
     NAMED.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
 }
 
-/// The one that is built in and is called so.
+/// The host that is built in and is called so.
 pub fn named(name: &str) -> Option<Arc<Host>> {
     BUILT_IN.iter().find(|host| host.name() == name).cloned()
 }
 
 impl Host {
-    /// One with these files, that is not built in. Its errors name the file.
+    /// Makes a host of its files, that is not built in. Its errors name the file.
     fn of(files: BTreeMap<String, String>) -> Result<Host, String> {
         let text = files.get(MANIFEST).ok_or_else(|| format!("{MANIFEST}: there is no such file"))?;
         let manifest = Manifest::parse(text).map_err(|why| format!("{MANIFEST}: {why}"))?;
@@ -140,13 +155,11 @@ impl Host {
     pub fn describe(&self) -> Description {
         let Manifest { name, title, recognition, tables, derived_facts, links, .. } = &self.manifest;
         let recognition = recognition.as_ref();
-        let has = |source: &str| !self.migrations(source).is_empty();
-        let databases = [("PostgreSQL", "postgres"), ("SQLite", "sqlite")].into_iter();
-        let databases = databases.filter(|(_, source)| has(source) || has("both")).map(|(database, _)| database);
+        let databases = [Dialect::Postgres, Dialect::Sqlite].into_iter().filter(|dialect| self.is_for(*dialect));
         Description {
             name: name.clone(),
             title: title.clone(),
-            databases: databases.collect(),
+            databases: databases.map(Dialect::title).collect(),
             id: self.id(),
             kinds: self.kinds().into_iter().map(Kind::plural).collect(),
             derived_facts: *derived_facts,
@@ -158,15 +171,14 @@ impl Host {
         }
     }
 
-    /// Each with its path below the host's folder.
+    /// The text of each file, with its path below the host's folder.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// How its work is made on this kind of database: the file, and its text.
-    pub fn fixtures(&self, is_sqlite: bool) -> Option<(String, &str)> {
-        let sources = [if is_sqlite { "sqlite" } else { "postgres" }, "both"];
-        let mut paths = sources.iter().map(|source| format!("{source}/{FIXTURES}"));
+    pub fn fixtures(&self, dialect: Dialect) -> Option<(String, &str)> {
+        let mut paths = sources_for(dialect).into_iter().map(|source| format!("{source}/{FIXTURES}"));
         paths.find_map(|path| Some((path.clone(), self.files.get(&path)?.as_str())))
     }
 
@@ -176,8 +188,8 @@ impl Host {
     }
 
     /// Is the host known on this kind of database?
-    pub fn is_for(&self, is_sqlite: bool) -> bool {
-        ["both", if is_sqlite { "sqlite" } else { "postgres" }].iter().any(|source| !self.migrations(source).is_empty())
+    pub fn is_for(&self, dialect: Dialect) -> bool {
+        sources_for(dialect).iter().any(|source| !self.migrations(source).is_empty())
     }
 
     /// A digest of its files, by which one that was changed is told from one that was not: SHA-256, in hexadecimal.
@@ -254,12 +266,16 @@ impl Host {
     }
 
     /// The views that it makes on this kind of database: none of them is derived.
-    pub fn views(&self, is_sqlite: bool) -> Vec<String> {
-        let sources = ["both", if is_sqlite { "sqlite" } else { "postgres" }];
-        let folders = sources.iter().flat_map(|source| self.migrations(source));
+    pub fn views(&self, dialect: Dialect) -> Vec<String> {
+        let folders = sources_for(dialect).into_iter().flat_map(|source| self.migrations(source));
         let texts = folders.filter_map(|folder| self.file(&format!("{folder}/up.sql")));
         let made = texts.flat_map(|text| text.split("create view ").skip(1));
         made.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()
+    }
+
+    /// Its files as JSON. None: every program of this version has them.
+    fn files_as_json(&self) -> Option<String> {
+        (!self.is_built_in).then(|| serde_json::to_string(&self.files).expect("texts by their names"))
     }
 
     /// The text of a file, by its path as in `migrations`.

@@ -10,7 +10,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::conclusion::config;
-use crate::store::hosts::catalog::{PREFIX, SQLITE_CLOCK, VERSIONS, quoted, temporary, up};
+use crate::store::db::backends::{Dialect, SQLITE_CLOCK};
+use crate::store::hosts::catalog::{PREFIX, quoted, temporary, up};
 use crate::store::hosts::folders::{self, Host};
 
 /// Where sweep is a guest already, makes what it needs for this connection. Of a host that is not trusted nothing is
@@ -21,15 +22,6 @@ pub fn settle_in(db: &mut SqliteConnection) -> Result<()> {
         Some(_) => Ok(present_tables(db)?),
         None => Ok(()),
     }
-}
-
-/// Makes the table of versions, and reads it under the name that diesel knows.
-pub fn prepare(db: &mut SqliteConnection) -> QueryResult<()> {
-    db.batch_execute(&format!(
-        "CREATE TABLE IF NOT EXISTS {PREFIX}{VERSIONS} (version VARCHAR(50) PRIMARY KEY NOT NULL, \
-         run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)"
-    ))?;
-    present_tables(db)
 }
 
 /// Replaces what an earlier host, or an earlier text of it, has made for this connection.
@@ -49,7 +41,7 @@ pub fn make_views(db: &mut SqliteConnection, host: &Host) -> Result<()> {
 
 /// The SQL that makes a host's views for one connection, with the folder of each part.
 pub fn temporary_views(host: &Host) -> Result<Vec<(String, String)>> {
-    let rendered = |folder: String| Ok((folder.clone(), as_temporary(&up(&folder, host, true)?)));
+    let rendered = |folder: String| Ok((folder.clone(), as_temporary(&up(&folder, host, Dialect::Sqlite)?)));
     temporary(host).into_iter().map(rendered).collect()
 }
 
@@ -58,22 +50,23 @@ fn as_temporary(sql: &str) -> String {
     sql.replace("create view ", "create temp view ").replace("create trigger ", "create temp trigger ")
 }
 
+#[derive(QueryableByName)]
 struct Column {
+    #[diesel(sql_type = Text)]
     name: String,
+    #[diesel(sql_type = Nullable<Text>)]
     default: Option<String>,
+    #[diesel(sql_type = Bool)]
     is_key: bool,
 }
 
-/// Each table with the prefix, under its name without it.
+/// Presents each table with the prefix under its name without it.
 fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
     const OURS: &str = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'";
-    const COLUMNS: &str = "SELECT name, dflt_value, pk > 0 FROM pragma_table_info(";
+    const COLUMNS: &str = "SELECT name, dflt_value AS \"default\", pk > 0 AS is_key FROM pragma_table_info(?, 'main')";
     for table in sql::<Text>(OURS).load::<String>(db)? {
-        type Row = (String, Option<String>, bool);
-        let columns = sql::<(Text, Nullable<Text>, Bool)>(COLUMNS).bind::<Text, _>(&table).sql(", 'main')");
-        let columns =
-            columns.load::<Row>(db)?.into_iter().map(|(name, default, is_key)| Column { name, default, is_key });
-        db.batch_execute(&presented(&table, &columns.collect::<Vec<_>>()))?;
+        let columns: Vec<Column> = diesel::sql_query(COLUMNS).bind::<Text, _>(&table).load(db)?;
+        db.batch_execute(&presented(&table, &columns))?;
     }
     Ok(())
 }
@@ -85,7 +78,7 @@ fn is_value(default: &str) -> bool {
     is_text || default.parse::<i64>().is_ok() || ["false", "true", "CURRENT_TIMESTAMP", SQLITE_CLOCK].contains(&default)
 }
 
-/// A view of a table, with triggers that write to it.
+/// The statements that make a view of a table, with triggers that write to it.
 fn presented(table: &str, columns: &[Column]) -> String {
     let plain = table.strip_prefix(PREFIX).unwrap_or(table);
     let (name, table) = (quoted(plain), quoted(table));

@@ -4,21 +4,18 @@
 //! safe.
 
 mod found;
-mod source;
 mod trust;
 mod uninstall;
-mod wanted;
 
 use std::sync::Arc;
 
 use anyhow::{Context, Error, Result};
-use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel_migrations::MigrationHarness;
 
-use crate::conclusion::{config, unavailable, usage};
+use crate::conclusion::{Failure, config, unavailable, usage};
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 use crate::store::db::connection::{DbConnection, OURS};
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
 use crate::store::hosts::folders::{self, Host};
@@ -26,11 +23,35 @@ use crate::store::hosts::{boards, contract, guest, rights};
 pub use found::SetUp;
 pub(in crate::store) use found::refuse_unmigrated;
 use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
-use source::Folder;
 pub(in crate::store) use trust::refuse_lending;
 use trust::{is_duplicate, refuse_strangers, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
-pub use wanted::{Listen, Superuser, Wanted};
+
+/// What an operator wants of a migration.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// None: as it is detected.
+    pub host: Option<Arc<Host>>,
+    pub listen: Listen,
+    pub superuser: Superuser,
+}
+
+/// Should a host that brings no such trigger itself notify at once of runs that end?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listen {
+    #[default]
+    AsItIs,
+    Wanted,
+}
+
+/// May a superuser migrate who does not own the host's tables?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Superuser {
+    #[default]
+    Refused,
+    /// The operator says so.
+    Accepted,
+}
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
 /// are checked before.
@@ -67,7 +88,7 @@ pub struct MigrationPlan {
 
 /// What `migrate` would do.
 pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
-    if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
+    if wanted.listen == Listen::Wanted && db.dialect() == Dialect::Sqlite {
         return Err(usage("only PostgreSQL can notify of runs that end").into());
     }
     let is_there = match db {
@@ -85,7 +106,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
     };
     let missing = found.missing(db, &host, wanted.listen);
     if !missing.is_empty() {
-        host.refuse_unfit(db)?;
+        folders::refuse_unfit(db, &host)?;
         if let Db::Postgres(db) = db {
             trust::refuse_others(db, &host, wanted)?;
         }
@@ -103,11 +124,11 @@ fn changed(db: &mut Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Res
     if wanted.name() != host.name() {
         return Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into());
     }
-    let is_sqlite = matches!(db, Db::Sqlite(_));
+    let dialect = db.dialect();
     let has_run = |folder: &&String| found.applied.contains(&version(folder));
     for folder in folders(db, host).iter().filter(has_run) {
-        let is_same = up(folder, host, is_sqlite)? == up(folder, wanted, is_sqlite)?;
-        if !is_same || down(folder, host, is_sqlite)? != down(folder, wanted, is_sqlite)? {
+        let is_same = up(folder, host, dialect)? == up(folder, wanted, dialect)?;
+        if !is_same || down(folder, host, dialect)? != down(folder, wanted, dialect)? {
             return Err(config(format!(
                 "{folder} has run in this database and is another one now: leave it as it was, and make a migration \
                  that leads on from it"
@@ -118,15 +139,11 @@ fn changed(db: &mut Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Res
     Ok(wanted.clone())
 }
 
-/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations
-/// takes none.
+/// Runs what is missing, in one transaction under one lock, since several processes may start at once.
 pub fn migrate(db: &mut DbConnection, wanted: &Wanted) -> Result<MigrationPlan> {
-    if db.is_sqlite() {
-        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate
-        // now.
-        if db.look(|db| plan(db, wanted))?.host.is_native() {
-            db.is_ours()?;
-        }
+    // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate now.
+    if db.is_sqlite() && db.look(|db| plan(db, wanted))?.host.is_native() {
+        db.is_ours()?;
     }
     let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
     // A rival was faster with the schema itself: it is there now.
@@ -154,13 +171,12 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     // A rival may have been faster.
     let plan = plan(db, wanted)?;
     use_our_names(db)?;
-    let is_guest = is_guest(db, &plan.host);
-    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
-        guest::prepare(db).context("making the table of versions")?;
-    }
+    let table = table_of_versions(&plan.host, db.dialect());
+    db.batch_execute(&table).map_err(|error| not_created(&error.to_string()))?;
     // What is derived needs all that the host has to make.
     let (derived, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(|folder| is_derived(folder));
     run(db, &plan.host, &first)?;
+    let is_guest = is_guest(db, &plan.host);
     if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
         guest::make_views(db, &plan.host)?;
     }
@@ -187,66 +203,54 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
     if boards::is_prepared(db).context("reading the table policy")? {
         return Ok(());
     }
-    let statement = boards::preparation("", matches!(db, Db::Sqlite(_)));
-    match db {
-        Db::Postgres(db) => db.batch_execute(&statement),
-        Db::Sqlite(db) => db.batch_execute(&statement),
-    }
-    .context("writing the table policy")
+    db.batch_execute(&boards::preparation("", db.dialect())).context("writing the table policy")
 }
 
 fn run(db: &mut Db, host: &Host, folders: &[&String]) -> Result<()> {
-    match db {
-        Db::Postgres(db) => run_in(db, host, folders, false),
-        Db::Sqlite(db) => run_in(db, host, folders, true),
-    }
-}
-
-fn run_in<C: MigrationHarness<DB>, DB: Backend>(
-    db: &mut C,
-    host: &Host,
-    folders: &[&String],
-    is_sqlite: bool,
-) -> Result<()> {
-    let failed =
-        |what: &str, error| config(format!("the schema could not be created, nothing was changed: {what}{error}"));
-    // It makes the table of the versions; in another program's file that is another one.
-    if !is_sqlite || host.is_native() {
-        db.applied_migrations().map_err(|error| failed("", error))?;
-    }
-    for path in folders {
-        let folder = Folder { path, up: up(path, host, is_sqlite)?, down: down(path, host, is_sqlite)? };
-        db.run_migration(&folder).map_err(|error| failed(&format!("{path}: "), error))?;
+    for folder in folders {
+        let statements = run_and_recorded(folder, host, db.dialect())?;
+        db.batch_execute(&statements).map_err(|error| not_created(&format!("{folder}: {error}")))?;
     }
     Ok(())
 }
 
-/// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
+fn not_created(why: &str) -> Failure {
+    config(format!("the schema could not be created, nothing was changed: {why}"))
+}
+
+/// The statement that makes diesel's table of the migrations that have run, if it is not there.
+fn table_of_versions(host: &Host, dialect: Dialect) -> String {
+    format!(
+        "create table if not exists {}{VERSIONS} (\n    version varchar(50) primary key not null,\n    \
+         run_on timestamp not null default current_timestamp\n);\n",
+        prefix(host, dialect)
+    )
+}
+
+/// The statements that run a migration and record that it has run.
+fn run_and_recorded(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
+    let (statements, prefix) = (up(folder, host, dialect)?, prefix(host, dialect));
+    Ok(format!("{statements}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder)))
+}
+
+/// The SQL of a plan, for psql or sqlite3.
 pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result<String> {
-    let mut sql = match db.is_sqlite() {
-        true => "begin;\n".to_owned(),
-        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
-        false => format!(
-            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
-             set local search_path = {OURS};\n",
-            trust::guard(&plan.host, wanted)
-        ),
+    let (host, dialect) = (&plan.host, db.dialect());
+    // Whose schema it is is asked once it is there: whoever makes it in between is found out. What was made may be
+    // others' to write, by the owner's default privileges, or use what is a stranger's.
+    let (begin, guard) = match dialect {
+        Dialect::Postgres => {
+            let guard = trust::guard(host, wanted);
+            let begin = "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n";
+            (format!("{begin}{guard}set local search_path = {OURS};\n"), guard)
+        }
+        Dialect::Sqlite => ("begin;\n".to_owned(), String::new()),
     };
-    let prefix = prefix(&plan.host, db.is_sqlite());
-    sql += &format!(
-        "create table if not exists {prefix}{VERSIONS} (\n    version varchar(50) primary key not null,\n    \
-         run_on timestamp not null default current_timestamp\n);\n"
-    );
+    let mut sql = begin + &table_of_versions(host, dialect);
     for folder in &plan.missing {
-        let file = up(folder, &plan.host, db.is_sqlite())?;
-        sql +=
-            &format!("\n-- {folder}\n{file}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder));
+        sql += &format!("\n-- {folder}\n{}", run_and_recorded(folder, host, dialect)?);
     }
-    sql += &folders::statements(&plan.host, db.is_sqlite());
-    sql += &boards::preparation(prefix, db.is_sqlite());
-    if !db.is_sqlite() {
-        // What was made may be others' to write, by the owner's default privileges, or use what is a stranger's.
-        sql += &trust::guard(&plan.host, wanted);
-    }
-    Ok(sql + "commit;\n")
+    sql += &folders::statements(host, dialect);
+    sql += &boards::preparation(prefix(host, dialect), dialect);
+    Ok(sql + &guard + "commit;\n")
 }

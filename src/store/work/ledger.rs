@@ -13,7 +13,7 @@ use crate::rules::{Id, Kind, OpenRecovery, Policy};
 use crate::store::db::schema::{recoveries, sweeps};
 use crate::store::db::types::{Bound, Document, Instant, sql as types};
 use crate::store::db::written::Writes;
-use crate::store::hosts::{boards, catalog};
+use crate::store::hosts::boards;
 use crate::store::work::candidates::Shard;
 use crate::store::work::guarded::{self, Remembered};
 use crate::store::work::totals;
@@ -247,7 +247,7 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
     let (until, counts) = totals::latest_memory!(opening.began_at);
     let remembered = (sweeps::ledger_until.eq(until), sweeps::ledger_counts.eq(counts));
-    let now = sql::<Nullable<types::Instant>>(catalog::clock(db));
+    let now = sql::<Nullable<types::Instant>>(db.dialect().clock());
     let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
     diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
 }

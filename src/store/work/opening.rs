@@ -34,7 +34,7 @@ const NEWEST_SWEEPS: i64 = 3;
 impl Start {
     pub fn read(db: &mut Db, access: Access) -> QueryResult<Start> {
         let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
-        let now = catalog::clock(db);
+        let now = db.dialect().clock();
         let newest =
             format!("FROM sweeps WHERE started_at <= {now} ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}");
         let (list, none) = match db {
@@ -42,14 +42,14 @@ impl Start {
             Db::Sqlite(_) => ("group_concat(id)", "NULL"),
         };
         let columns = [
-            catalog::identity(db).to_owned(),
+            db.dialect().identity().to_owned(),
             now.to_owned(),
             if knows_sweeps { format!("(SELECT {list} FROM (SELECT id {newest}) newest)") } else { "NULL".to_owned() },
             match access {
                 Access::Write => "(SELECT created_at FROM recoveries ORDER BY created_at DESC LIMIT 1)".to_owned(),
                 Access::ReadOnly => none.to_owned(),
             },
-            catalog::readable(db, "untaken_wakes"),
+            catalog::readable(db.dialect(), "untaken_wakes"),
         ];
         type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
         let (database, now, sweeps, recovery, has_untaken_wakes): Row =

@@ -13,6 +13,7 @@ use diesel::sql_types::Text;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::connect::snapshot::{self, ColumnValues, Rows};
+use crate::store::db::backends::Dialect;
 use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;
 
@@ -26,21 +27,21 @@ pub struct Outsider {
 
 impl Outsider {
     pub(super) fn new(mut db: Db, host: &Host) -> Result<Outsider> {
-        let is_sqlite = matches!(db, Db::Sqlite(_));
+        let dialect = db.dialect();
         let path = if host.is_native() { "sweep, public" } else { "public" };
         match &mut db {
             Db::Postgres(db) => db.batch_execute(&format!("SET search_path = {path}"))?,
             Db::Sqlite(db) => db.batch_execute("PRAGMA busy_timeout = 5000")?,
         }
-        let schema = if is_sqlite { "" } else { "sweep." };
-        let ledger = format!("{schema}{}recoveries", catalog::prefix(host, is_sqlite));
-        let tables = catalog::tables_of_the_ledger(host, is_sqlite)?;
+        let schema = dialect.schema();
+        let ledger = format!("{schema}{}recoveries", catalog::prefix(host, dialect));
+        let tables = catalog::tables_of_the_ledger(host, dialect)?;
         let ledger_tables = tables.into_iter().map(|table| format!("{schema}{table}")).collect();
         Ok(Outsider { db, ledger, ledger_tables })
     }
 
     pub fn is_sqlite(&self) -> bool {
-        matches!(self.db, Db::Sqlite(_))
+        self.db.dialect() == Dialect::Sqlite
     }
 
     /// By the database's clock.

@@ -15,36 +15,34 @@ const MIGRATIONS_MAX: usize = 200;
 const KEPT_MAX: usize = 900_000;
 const DIGITS_MAX: usize = 20;
 
-impl Host {
-    /// The host in this directory. Whatever else stands there is not read.
-    pub fn in_directory(directory: &Path) -> Result<Arc<Host>, Failure> {
-        let host = read(directory).and_then(Host::of);
-        match host.and_then(|host| refusal(&host).map_or(Ok(host), Err)) {
-            Ok(host) if names().contains(&host.name()) => {
-                Err(format!("{MANIFEST}: name = {:?}: a host of this name is built in: choose another", host.name()))
-            }
-            // Whose its tables are would be asked of none.
-            Ok(host) if host.is_native() => {
-                Err(format!("{MANIFEST}: [tables] names none: expected every table that is read or written"))
-            }
-            outcome => outcome,
+/// Reads the host in this directory. Whatever else stands there is not read.
+pub fn in_directory(directory: &Path) -> Result<Arc<Host>, Failure> {
+    let host = read_files(directory).and_then(Host::of);
+    match host.and_then(|host| refusal(&host).map_or(Ok(host), Err)) {
+        Ok(host) if names().contains(&host.name()) => {
+            Err(format!("{MANIFEST}: name = {:?}: a host of this name is built in: choose another", host.name()))
         }
-        .map(Arc::new)
-        .map_err(|why| config(format!("{}: {why}", directory.display())))
+        // Whose its tables are would be asked of none.
+        Ok(host) if host.is_native() => {
+            Err(format!("{MANIFEST}: [tables] names none: expected every table that is read or written"))
+        }
+        outcome => outcome,
     }
+    .map(Arc::new)
+    .map_err(|why| config(format!("{}: {why}", directory.display())))
 }
 
-fn read(directory: &Path) -> Result<BTreeMap<String, String>, String> {
-    let mut files = BTreeMap::from([(MANIFEST.to_owned(), text(directory, MANIFEST)?)]);
+fn read_files(directory: &Path) -> Result<BTreeMap<String, String>, String> {
+    let mut files = BTreeMap::from([(MANIFEST.to_owned(), read_text(directory, MANIFEST)?)]);
     for source in SOURCES {
         let fixtures = format!("{source}/{FIXTURES}");
         if directory.join(&fixtures).exists() {
-            files.insert(fixtures.clone(), text(directory, &fixtures)?);
+            files.insert(fixtures.clone(), read_text(directory, &fixtures)?);
         }
         for migration in folders_in(&directory.join(source)).map_err(|why| format!("{source}: {why}"))? {
             for way in ["up", "down"] {
                 let path = format!("{source}/{migration}/{way}.sql");
-                files.insert(path.clone(), text(directory, &path)?);
+                files.insert(path.clone(), read_text(directory, &path)?);
             }
             if 2 * MIGRATIONS_MAX < files.len() {
                 return Err(format!("expected at most {MIGRATIONS_MAX} migrations"));
@@ -54,7 +52,7 @@ fn read(directory: &Path) -> Result<BTreeMap<String, String>, String> {
     Ok(files)
 }
 
-fn text(directory: &Path, path: &str) -> Result<String, String> {
+fn read_text(directory: &Path, path: &str) -> Result<String, String> {
     let found = files::read(&directory.join(path), BYTES_MAX).map_err(|why| format!("{path}: {why}"))?;
     let text = String::from_utf8(found.bytes).ok().filter(|text| !text.contains('\0'));
     text.ok_or_else(|| format!("{path}: expected UTF-8"))

@@ -6,107 +6,87 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::Text;
 
 use super::{Host, built_in};
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 use crate::store::hosts::catalog::{self, VERSIONS};
 
 const LOOKING: &str = "looking for the host's tables";
 /// What is expected of whoever names a table with its schema.
 pub const IN_PUBLIC: &str = "expected tables of the schema public by their bare names, since sweep works with no other";
 
-impl Host {
-    fn is_recognised(&self, theirs: &BTreeSet<String>) -> bool {
-        let recognition = self.manifest.recognition.as_ref();
-        recognition.is_some_and(|recognition| recognition.tables.iter().all(|mark| theirs.contains(mark)))
-    }
+fn is_recognised(host: &Host, theirs: &BTreeSet<String>) -> bool {
+    let recognition = host.manifest.recognition.as_ref();
+    recognition.is_some_and(|recognition| recognition.tables.iter().all(|mark| theirs.contains(mark)))
+}
 
-    /// Refuses a database that lacks a table or a column of this host's. A table that is missing has no owner to ask
-    /// for.
-    pub fn refuse_unfit(&self, db: &mut Db) -> Result<()> {
-        let theirs = &tables(db).context(LOOKING)?;
-        let missing: Vec<&str> = self.tables().into_iter().filter(|&table| !theirs.contains(table)).collect();
-        match missing.as_slice() {
-            [] => match self.missing_columns(db).context("looking at the columns of the host's tables")?.as_slice() {
-                [] => Ok(()),
-                columns => Err(self.is_too_old(&columns.join(", ")).into()),
-            },
-            tables if tables.iter().any(|table| table.contains('.')) => {
-                let (title, lacking) = (self.title(), named(tables));
-                Err(config(format!("this database lacks {lacking} of {title}: {IN_PUBLIC}")).into())
-            }
-            tables if self.is_recognised(theirs) => Err(self.is_too_old(&tables.join(", ")).into()),
-            tables => {
-                Err(config(format!("this is not {}'s database, it lacks {}", self.title(), named(tables))).into())
-            }
+/// Refuses a database that lacks a table or a column of this host's. A table that is missing has no owner to ask for.
+pub fn refuse_unfit(db: &mut Db, host: &Host) -> Result<()> {
+    let theirs = &tables(db).context(LOOKING)?;
+    let missing: Vec<&str> = host.tables().into_iter().filter(|&table| !theirs.contains(table)).collect();
+    match missing.as_slice() {
+        [] => match missing_columns(db, host).context("looking at the columns of the host's tables")?.as_slice() {
+            [] => Ok(()),
+            columns => Err(too_old(host, &columns.join(", ")).into()),
+        },
+        tables if tables.iter().any(|table| table.contains('.')) => {
+            let (title, lacking) = (host.title(), named(tables));
+            Err(config(format!("this database lacks {lacking} of {title}: {IN_PUBLIC}")).into())
         }
+        tables if is_recognised(host, theirs) => Err(too_old(host, &tables.join(", ")).into()),
+        tables => Err(config(format!("this is not {}'s database, it lacks {}", host.title(), named(tables))).into()),
     }
+}
 
-    /// As `table.column`.
-    fn missing_columns(&self, db: &mut Db) -> QueryResult<Vec<String>> {
-        const ON_POSTGRES: &str = "NOT EXISTS (SELECT FROM pg_attribute JOIN pg_class c ON c.oid = attrelid \
-            JOIN pg_namespace n ON n.oid = relnamespace \
-            WHERE nspname = 'public' AND attnum > 0 AND NOT attisdropped AND relname = ";
-        const ON_SQLITE: &str = "NOT EXISTS (SELECT 1 FROM pragma_table_info(";
-        let tables = self.manifest.tables.iter();
-        let mut missing = Vec::new();
-        for (table, column) in tables.flat_map(|(table, columns)| columns.iter().map(move |column| (table, column))) {
-            let is_missing = match &mut *db {
-                Db::Postgres(db) => {
-                    let of_table = sql::<Bool>(ON_POSTGRES).bind::<Text, _>(table).sql(" AND attname = ");
-                    diesel::select(of_table.bind::<Text, _>(column).sql(")")).get_result(db)?
-                }
-                Db::Sqlite(db) => {
-                    let of_table = sql::<Bool>(ON_SQLITE).bind::<Text, _>(table).sql(", 'main') WHERE name = ");
-                    diesel::select(of_table.bind::<Text, _>(column).sql(")")).get_result(db)?
-                }
-            };
-            if is_missing {
-                missing.push(format!("{table}.{column}"));
-            }
-        }
-        Ok(missing)
+/// The columns that the database lacks, as `table.column`.
+fn missing_columns(db: &mut Db, host: &Host) -> QueryResult<Vec<String>> {
+    const ON_POSTGRES: &str = "SELECT attname::text FROM pg_attribute JOIN pg_class c ON c.oid = attrelid \
+        JOIN pg_namespace n ON n.oid = relnamespace \
+        WHERE nspname = 'public' AND attnum > 0 AND NOT attisdropped AND relname = ";
+    let mut missing = Vec::new();
+    for (table, columns) in host.manifest.tables.iter().filter(|(_, columns)| !columns.is_empty()) {
+        let (before, after) = match db.dialect() {
+            Dialect::Postgres => (ON_POSTGRES, ""),
+            Dialect::Sqlite => ("SELECT name FROM pragma_table_info(", ", 'main')"),
+        };
+        let standing: Vec<String> = sql::<Text>(before).bind::<Text, _>(table).sql(after).load(db)?;
+        let lacking = columns.iter().filter(|column| !standing.contains(column));
+        missing.extend(lacking.map(|column| format!("{table}.{column}")));
     }
+    Ok(missing)
+}
 
-    fn is_too_old(&self, lacking: &str) -> Failure {
-        let oldest = self.manifest.recognition.as_ref().and_then(|recognition| recognition.oldest_release.as_deref());
-        let oldest = oldest.map_or("that".to_owned(), |oldest| format!("{oldest}, the oldest release that"));
-        let title = self.title();
-        config(format!(
-            "this {title} is older than {oldest} sweep works with (it lacks {lacking}): upgrade {title} first"
-        ))
-    }
+fn too_old(host: &Host, lacking: &str) -> Failure {
+    let oldest = host.manifest.recognition.as_ref().and_then(|recognition| recognition.oldest_release.as_deref());
+    let oldest = oldest.map_or("that".to_owned(), |oldest| format!("{oldest}, the oldest release that"));
+    let title = host.title();
+    config(format!("this {title} is older than {oldest} sweep works with (it lacks {lacking}): upgrade {title} first"))
 }
 
 /// The host of a database where sweep has never been. Refuses one that it does not know, unless the operator names one.
 pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
-    let is_sqlite = matches!(db, Db::Sqlite(_));
-    if let Some(host) = wanted.as_ref().filter(|host| !host.is_for(is_sqlite)) {
-        let database = if is_sqlite { "SQLite" } else { "PostgreSQL" };
-        return Err(config(format!("the host {} has no migrations for {database}", host.name())).into());
+    let dialect = db.dialect();
+    if let Some(host) = wanted.as_ref().filter(|host| !host.is_for(dialect)) {
+        return Err(config(format!("the host {} has no migrations for {}", host.name(), dialect.title())).into());
     }
     let theirs = tables(db).context(LOOKING)?;
-    let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(is_sqlite)).cloned().collect();
+    let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(dialect)).cloned().collect();
     let recognised = match wanted {
         Some(wanted) => Ok(wanted),
         None => recognise(&known, &theirs),
     };
-    match (recognised, &mut *db) {
-        // There is no schema of sweep's own in a file.
-        (recognised, Db::Sqlite(_)) if !theirs.is_empty() && recognised.as_ref().is_ok_and(|host| host.is_native()) => {
-            Err(is_anothers(db, &theirs)?.into())
-        }
-        (Err(_), Db::Sqlite(_)) => Err(is_anothers(db, &theirs)?.into()),
-        (recognised, _) => Ok(recognised?),
+    // There is no schema of sweep's own in a file.
+    let is_anothers = recognised.as_ref().map_or(true, |host| host.is_native() && !theirs.is_empty());
+    if dialect == Dialect::Sqlite && is_anothers {
+        let some: Vec<&str> = theirs.iter().take(3).map(String::as_str).collect();
+        let (file, some) = (catalog::name(db)?, some.join(", "));
+        let refusal = format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}");
+        return Err(config(refusal).into());
     }
-}
-
-fn is_anothers(db: &mut Db, theirs: &BTreeSet<String>) -> QueryResult<Failure> {
-    let some: Vec<&str> = theirs.iter().take(3).map(String::as_str).collect();
-    let (file, some) = (catalog::name(db)?, some.join(", "));
-    Ok(config(format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}")))
+    Ok(recognised?)
 }
 
 /// A table of another schema than `public` is called by both names in quotes, as no host can name it: whose it is would
@@ -117,22 +97,20 @@ fn tables(db: &mut Db) -> QueryResult<BTreeSet<String>> {
         FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";
-    let found: Vec<String> = match db {
-        Db::Postgres(db) => sql::<Text>(ON_POSTGRES).load(db)?,
-        Db::Sqlite(db) => {
-            let on_sqlite = format!(
-                "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name <> '{VERSIONS}' \
-                 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-            );
-            sql::<Text>(&on_sqlite).load(db)?
-        }
+    let on_sqlite = format!(
+        "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name <> '{VERSIONS}' \
+         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    );
+    let names = match db.dialect() {
+        Dialect::Postgres => ON_POSTGRES,
+        Dialect::Sqlite => &on_sqlite,
     };
-    Ok(found.into_iter().collect())
+    Ok(sql::<Text>(names).load::<String>(db)?.into_iter().collect())
 }
 
 /// Whose tables these are; of none, sweep's own.
 fn recognise(hosts: &[Arc<Host>], theirs: &BTreeSet<String>) -> Result<Arc<Host>, Failure> {
-    let recognised: Vec<&Arc<Host>> = hosts.iter().filter(|host| host.is_recognised(theirs)).collect();
+    let recognised: Vec<&Arc<Host>> = hosts.iter().filter(|host| is_recognised(host, theirs)).collect();
     match recognised.as_slice() {
         [host] => Ok(Arc::clone(host)),
         [] => match hosts.iter().find(|host| theirs.is_empty() && host.is_native()) {

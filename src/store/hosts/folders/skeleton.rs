@@ -6,15 +6,16 @@ use anyhow::{Context, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::manifest::is_odd;
 use super::recognition::IN_PUBLIC;
-use super::{FILES, Host, names};
+use super::{FILES, FIXTURES, Host, MANIFEST, names, strict_templates};
 use crate::conclusion::config;
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 use crate::store::hosts::catalog;
 use crate::store::hosts::contract::{CONTRACT, Relation, Usage};
 
@@ -50,40 +51,40 @@ struct ColumnToFill {
 
 /// The files of a folder called so, by their paths, for the database at hand.
 pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
-    let is_sqlite = matches!(db, Db::Sqlite(_));
+    let dialect = db.dialect();
     let (tables, id) = tables(db).context("looking for tables")?;
     if !tables.iter().any(|table| table.key.is_some()) {
-        let expected = if is_sqlite { "expected the database of a control plane" } else { IN_PUBLIC };
+        let expected = match dialect {
+            Dialect::Postgres => IN_PUBLIC,
+            Dialect::Sqlite => "expected the database of a control plane",
+        };
         return Err(config(format!("{} has no tables: {expected}", catalog::name(db)?)).into());
     }
-    let database = if is_sqlite { "sqlite" } else { "postgres" };
     let tables = Value::from(Serde(&tables));
     let manifest = render("host.toml", context! { name => name_of(folder), id, tables => tables.clone() })?;
     // It knows what is expected of a host like this.
-    let no_migration = BTreeMap::from([(super::MANIFEST.to_owned(), manifest.clone())]);
+    let no_migration = BTreeMap::from([(MANIFEST.to_owned(), manifest.clone())]);
     let host = Host::of(no_migration).map_err(config)?;
     let relations: Vec<RelationToFill> =
-        CONTRACT.needed_of(&host).map(|relation| to_fill(relation, &host, is_sqlite)).collect();
+        CONTRACT.needed_of(&host).map(|relation| to_fill(relation, &host, dialect)).collect();
     let functions: Vec<String> = relations
         .iter()
         .flat_map(|relation| relation.writes.iter().map(|write| format!("{write}_{}", relation.name)))
         .collect();
     let relations = Value::from(Serde(&relations));
-    let context = context! { sqlite => is_sqlite, tables, relations, functions };
+    let context = context! { sqlite => dialect == Dialect::Sqlite, tables, relations, functions };
     let text = |template: &str| render(template, context.clone());
     Ok(BTreeMap::from([
-        (super::MANIFEST.to_owned(), manifest),
-        (format!("{database}/{MIGRATION}/up.sql"), text("up.sql")?),
-        (format!("{database}/{MIGRATION}/down.sql"), text("down.sql")?),
-        (format!("{database}/{}", super::FIXTURES), text("fixtures.sql")?),
+        (MANIFEST.to_owned(), manifest),
+        (format!("{}/{MIGRATION}/up.sql", dialect.name()), text("up.sql")?),
+        (format!("{}/{MIGRATION}/down.sql", dialect.name()), text("down.sql")?),
+        (format!("{}/{FIXTURES}", dialect.name()), text("fixtures.sql")?),
     ]))
 }
 
 fn render(template: &str, context: Value) -> Result<String> {
     let file = FILES.get_file(format!("skeleton/{template}")).and_then(|file| file.contents_utf8());
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    Ok(templates.render_str(file.unwrap_or_default(), context)? + "\n")
+    Ok(strict_templates().render_str(file.unwrap_or_default(), context)? + "\n")
 }
 
 /// In quotes where TOML needs them.
@@ -104,15 +105,16 @@ fn name_of(folder: &str) -> String {
     }
 }
 
-fn to_fill(relation: &Relation, host: &Host, is_sqlite: bool) -> RelationToFill {
+fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> RelationToFill {
     // All facts depend on it.
     let has_a_row = relation.name == "host_behavior";
     let columns = CONTRACT.columns_of(relation, host).map(|column| {
-        let value = match (has_a_row, column.type_in(host)) {
-            (true, "double precision") => if is_sqlite { "1.0" } else { "1::float8" }.to_owned(),
-            (true, _) => "'set it to todo'".to_owned(),
-            (false, _) if is_sqlite => "null".to_owned(),
-            (false, of_type) => format!("null::{of_type}"),
+        let value = match (has_a_row, column.type_in(host), dialect) {
+            (true, "double precision", Dialect::Postgres) => "1::float8".to_owned(),
+            (true, "double precision", Dialect::Sqlite) => "1.0".to_owned(),
+            (true, ..) => "'set it to todo'".to_owned(),
+            (false, of_type, Dialect::Postgres) => format!("null::{of_type}"),
+            (false, _, Dialect::Sqlite) => "null".to_owned(),
         };
         ColumnToFill { name: column.0.clone(), value, meaning: plain(&column.2) }
     });
@@ -147,11 +149,12 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
         WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
         AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
         ORDER BY m.name, c.cid";
-    type Row = (String, String, String, bool);
-    let rows: Vec<Row> = match db {
-        Db::Postgres(db) => sql::<(Text, Text, Text, Bool)>(&format!("SELECT {ON_POSTGRES}")).load(db)?,
-        Db::Sqlite(db) => sql::<(Text, Text, Text, Bool)>(&format!("SELECT {ON_SQLITE}")).load(db)?,
+    let columns = match db.dialect() {
+        Dialect::Postgres => ON_POSTGRES,
+        Dialect::Sqlite => ON_SQLITE,
     };
+    let columns = sql::<(Text, Text, Text, Bool)>(&format!("SELECT {columns}"));
+    let rows: Vec<(String, String, String, bool)> = columns.load(db)?;
     let ids = ["uuid", "bigint", "integer", "text"];
     let has = |id: &str| rows.iter().filter(|(_, _, of_type, is_key)| *is_key && of_type == id).count();
     let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");

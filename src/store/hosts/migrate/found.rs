@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use diesel::prelude::*;
 
-use super::wanted::Listen;
+use super::Listen;
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::hosts::catalog::{applied, folders, is_of_listening, name, version, version_of_the_ledger};
@@ -22,7 +22,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The host's migrations that have not run, by folder.
+    /// The folders of the host's migrations that have not run.
     pub fn missing(&self, db: &Db, host: &Host, with: Listen) -> Vec<String> {
         let folders = folders(db, host);
         let (run, mut missing): (Vec<_>, Vec<_>) =

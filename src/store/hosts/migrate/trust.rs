@@ -1,5 +1,5 @@
 //! Whose rights would a migration lend, and to whom (PostgreSQL)? Asked before anything of the schema is read or made.
-//! And one migration at a time: several processes may start at once, and diesel_migrations takes no lock.
+//! And one migration at a time: several processes may start at once.
 
 use anyhow::{Context, Error, Result};
 use diesel::connection::SimpleConnection;
@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::wanted::{Superuser, Wanted};
+use super::{Superuser, Wanted};
 use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::hosts::folders::Host;
@@ -30,7 +30,7 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
 
 /// Refuses a role that would lend its rights to the owners of the host's tables, and of all that these use.
 pub(super) fn refuse_others(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
-    let Some(query) = of_host(host, wanted, What::Tables) else { return Ok(()) };
+    let Some(query) = lending_query(host, wanted, What::Tables) else { return Ok(()) };
     refuse_by(db, &query)
 }
 
@@ -51,7 +51,7 @@ pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
         rolname) FROM pg_roles WHERE rolname = session_user AND rolsuper";
     let Db::Postgres(db) = db else { return Ok(()) };
     refuse_by(db, IS_SUPERUSER)?;
-    of_host(host, &Wanted::default(), What::Copy).map_or(Ok(()), |query| refuse_by(db, &query))
+    lending_query(host, &Wanted::default(), What::Copy).map_or(Ok(()), |query| refuse_by(db, &query))
 }
 
 fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
@@ -73,9 +73,10 @@ enum What {
 const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 
-/// Both questions as a statement for psql, which fails with the same sentences.
+/// The questions of whose the schema and the host's tables are as a statement for psql, which fails with the sentences
+/// of `refuse_strangers` and `refuse_others`.
 pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
-    let of_host = of_host(host, wanted, What::Tables);
+    let of_host = lending_query(host, wanted, What::Tables);
     let questions = [STRANGERS.to_owned()].into_iter().chain(of_host).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
@@ -85,8 +86,8 @@ pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
     )
 }
 
-/// None: the tables are sweep's own.
-fn of_host(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
+/// The query that finds whom this role would lend its rights to; none where the tables are sweep's own.
+fn lending_query(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
     if host.is_native() {
         return None;
     }

@@ -12,10 +12,10 @@ use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
 
 use super::found::{look, refuse_unmigrated, refuse_untrusted};
-use super::trust;
-use super::wanted::Wanted;
+use super::{Wanted, trust};
 use crate::conclusion::{config, usage};
 use crate::store::Db;
+use crate::store::db::backends::Dialect;
 use crate::store::db::connection::{DbConnection, OURS};
 use crate::store::db::errors;
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_of_the_ledger, prefix, quoted, version};
@@ -58,10 +58,10 @@ pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
     let run = folders(db, &host).into_iter().rev().filter(|folder| found.applied.contains(&version(folder)));
     let (folders, tables) = match extent {
         Extent::Everything => (run.collect(), tables(db).context("counting what is removed")?),
-        Extent::AllButTheLedger if host.is_native() || matches!(db, Db::Sqlite(_)) => {
+        Extent::AllButTheLedger if host.is_native() || db.dialect() == Dialect::Sqlite => {
             return Err(usage(
                 "--keep-ledger is for another program's tables on PostgreSQL: here, no view of sweep's stands \
-                              over any",
+                 over any",
             )
             .into());
         }
@@ -75,49 +75,48 @@ pub fn uninstall(db: &mut DbConnection, extent: Extent) -> Result<Removal> {
     if db.look(|db| removal(db, extent))?.host.is_native() {
         db.is_ours()?;
     }
-    let is_sqlite = db.is_sqlite();
     db.migrate(|db| {
         if let Db::Postgres(db) = db {
             trust::take_turn(db).context("waiting for migrations")?;
         }
         let removal = removal(db, extent)?;
-        for (what, statements) in statements(&removal, is_sqlite)? {
-            let undone = match db {
-                Db::Postgres(db) => db.batch_execute(&statements),
-                Db::Sqlite(db) => db.batch_execute(&statements),
-            };
-            undone.map_err(|error| config(format!("nothing was removed: {what}: {}", with_detail(&error))))?;
+        for (what, statements) in statements(&removal, db.dialect())? {
+            db.batch_execute(&statements)
+                .map_err(|error| config(format!("nothing was removed: {what}: {}", with_detail(&error))))?;
         }
         Ok(removal)
     })
 }
 
-/// The same for psql or sqlite3.
+/// The SQL that removes it, for psql or sqlite3.
 pub fn print_removal(db: &DbConnection, removal: &Removal) -> Result<String> {
-    let begin = match db.is_sqlite() {
-        true => "begin;\n".to_owned(),
-        false => {
+    let begin = match db.dialect() {
+        Dialect::Postgres => {
             let guard = trust::guard(&removal.host, &Wanted::default());
             format!("begin; set local search_path = pg_catalog, pg_temp;\n{guard}")
         }
+        Dialect::Sqlite => "begin;\n".to_owned(),
     };
-    let undone = statements(removal, db.is_sqlite())?.into_iter();
+    let undone = statements(removal, db.dialect())?.into_iter();
     let undone: String = undone.map(|(what, statements)| format!("\n-- {what}\n{statements}")).collect();
     Ok(format!("{begin}{undone}commit;\n"))
 }
 
-/// Each with what it is about.
-fn statements(removal: &Removal, is_sqlite: bool) -> Result<Vec<(String, String)>> {
+/// The statements that undo what was made, each with what it is about.
+fn statements(removal: &Removal, dialect: Dialect) -> Result<Vec<(String, String)>> {
     let host = &*removal.host;
-    let versions = format!("{}{VERSIONS}", prefix(host, is_sqlite));
+    let versions = format!("{}{VERSIONS}", prefix(host, dialect));
     let gone: Vec<String> = removal.folders.iter().map(|folder| version(folder)).collect();
-    let last = match (removal.extent, is_sqlite) {
+    let last = match (removal.extent, dialect) {
         (Extent::AllButTheLedger, _) => format!("delete from {versions} where version in ('{}');\n", gone.join("', '")),
-        (Extent::Everything, true) => format!("drop table {versions};\n"),
-        (Extent::Everything, false) => format!("drop table {versions};\ndrop schema sweep;\n"),
+        (Extent::Everything, Dialect::Sqlite) => format!("drop table {versions};\n"),
+        (Extent::Everything, Dialect::Postgres) => format!("drop table {versions};\ndrop schema sweep;\n"),
     };
-    let first = if is_sqlite { String::new() } else { format!("set local search_path = {OURS};\n") };
-    let undone = removal.folders.iter().map(|folder| Ok((folder.clone(), down(folder, host, is_sqlite)?)));
+    let first = match dialect {
+        Dialect::Postgres => format!("set local search_path = {OURS};\n"),
+        Dialect::Sqlite => String::new(),
+    };
+    let undone = removal.folders.iter().map(|folder| Ok((folder.clone(), down(folder, host, dialect)?)));
     let undone = undone.collect::<Result<Vec<_>>>()?;
     let names = ("where names are looked up".to_owned(), first);
     Ok([names].into_iter().chain(undone).chain([("what is left".to_owned(), last)]).collect())
@@ -138,16 +137,14 @@ fn tables(db: &mut Db) -> QueryResult<Vec<(String, i64)>> {
         WHERE relnamespace = 'sweep'::regnamespace AND relkind = 'r' ORDER BY relname";
     const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) JOIN main.sqlite_master m ON m.name = value \
         WHERE m.type = 'table' ORDER BY value";
-    let names: Vec<String> = match db {
-        Db::Postgres(db) => sql::<Text>(ON_POSTGRES).load(db)?,
-        Db::Sqlite(db) => sql::<Text>(ON_SQLITE).load(db)?,
+    let dialect = db.dialect();
+    let names: Vec<String> = match dialect {
+        Dialect::Postgres => sql::<Text>(ON_POSTGRES).load(db)?,
+        Dialect::Sqlite => sql::<Text>(ON_SQLITE).load(db)?,
     };
-    let rows = |db: &mut Db, name: &str| {
-        let count = |table: &str| sql::<BigInt>(&format!("SELECT count(*) FROM {table}"));
-        match db {
-            Db::Postgres(db) => count(name).get_result(db),
-            Db::Sqlite(db) => count(&quoted(name)).get_result(db),
-        }
+    let mut rows = |name: &str| {
+        let table = if dialect == Dialect::Sqlite { quoted(name) } else { name.to_owned() };
+        sql::<BigInt>(&format!("SELECT count(*) FROM {table}")).get_result(db)
     };
-    names.into_iter().map(|name| rows(db, &name).map(|rows| (name, rows))).collect()
+    names.into_iter().map(|name| rows(&name).map(|rows| (name, rows))).collect()
 }
