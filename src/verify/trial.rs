@@ -130,8 +130,7 @@ impl<'a> Trial<'a> {
         };
         let hindered = swept.0.values().filter(is_hindered);
         self.hindrances.extend(hindered.map(|Examined { kind, id, reason, .. }| {
-            let mut relations: Vec<&str> = rights::to_take_up(*kind).iter().map(|(relation, _)| *relation).collect();
-            relations.dedup();
+            let relations: Vec<&str> = rights::relations_taken_up(*kind).collect();
             format!("{kind} {id}: a statement of a sweep's on {}: {reason}", relations.join(", "))
         }));
     }

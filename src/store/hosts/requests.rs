@@ -7,27 +7,27 @@ use crate::store::Db;
 use crate::store::hosts::catalog::has_columns;
 
 /// The relation of the host's in which a request is written, beside wakes and commands.
-pub(in crate::store) struct Row {
+pub(in crate::store) struct RequestedRow {
     pub relation: &'static str,
     pub written: &'static [&'static str],
     /// What the write repeats of what was seen.
     as_seen: &'static [&'static str],
 }
 
-impl Row {
-    pub fn of(request: Request) -> Option<Row> {
+impl RequestedRow {
+    pub fn of(request: Request) -> Option<RequestedRow> {
         let (relation, written, as_seen): (_, &[&str], &[&str]) = match request {
             Request::Wake | Request::Nudge | Request::Relaunch => return None,
             Request::Heartbeat => ("sessions", &["last_activity_at"], &["status", "stall_paused", "ended_at"]),
             Request::Pause | Request::Resume => ("sessions", &["stall_paused"], &["status", "stall_paused"]),
             Request::FailStep | Request::SkipStep => ("plan_steps", &["status", "updated_at"], &["status"]),
         };
-        Some(Row { relation, written, as_seen })
+        Some(RequestedRow { relation, written, as_seen })
     }
 
-    /// The rights that it takes.
+    /// The rights that are needed to write it.
     pub fn rights(&self) -> impl Iterator<Item = (String, String)> {
-        let Row { relation, written, as_seen } = *self;
+        let RequestedRow { relation, written, as_seen } = *self;
         let of = move |privilege: &str, column: &str| (relation.to_owned(), format!("{privilege} ({column})"));
         written.iter().map(move |it| of("UPDATE", it)).chain(as_seen.iter().map(move |it| of("SELECT", it)))
     }
@@ -35,6 +35,6 @@ impl Row {
 
 /// Has the host what a request writes?
 pub(in crate::store) fn is_provided(db: &mut Db, request: Request) -> QueryResult<bool> {
-    let Some(Row { relation, written, as_seen }) = Row::of(request) else { return Ok(true) };
+    let Some(RequestedRow { relation, written, as_seen }) = RequestedRow::of(request) else { return Ok(true) };
     has_columns(db, relation, &[written, as_seen].concat())
 }

@@ -13,145 +13,109 @@ use crate::rules::Kind;
 use crate::rules::request::Request;
 use crate::store::hosts::catalog::VERSIONS;
 use crate::store::hosts::folders::RECORD;
-use crate::store::hosts::requests::Row;
+use crate::store::hosts::requests::RequestedRow;
 use crate::store::{Access, Db, DbConnection};
 
-/// A relation, and what a role has to be allowed to do with it.
-pub type Right = (&'static str, &'static str);
+/// A relation, and the privileges on it that a role has to have.
+type Rights = (&'static str, &'static [&'static str]);
 
-const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT"), (RECORD, "SELECT")];
+const READ: &[&str] = &["SELECT"];
+const LOCK: &[&str] = &["SELECT", "UPDATE"];
+const WRITE: &[&str] = &["SELECT", "INSERT", "UPDATE"];
+const ADD: &[&str] = &["INSERT"];
 
-const TO_LOOK: &[Right] = &[
-    ("exemptions", "SELECT"),
-    ("agent_exemptions", "SELECT"),
-    ("tenant_exemptions", "SELECT"),
-    ("failures", "SELECT"),
+const TO_KNOW_THE_VERSION: &[Rights] = &[(VERSIONS, READ), (RECORD, READ)];
+
+const TO_LOOK: &[Rights] =
+    &[("exemptions", READ), ("agent_exemptions", READ), ("tenant_exemptions", READ), ("failures", READ)];
+
+const TO_EXPLAIN: &[Rights] = &[("issues", READ), ("recoveries", READ)];
+
+const TO_SHOW: &[Rights] = &[
+    ("host_behavior", READ),
+    ("left_issues", READ),
+    ("escalated_issues", READ),
+    ("agents", &["SELECT (name)"]),
+    ("agent_names", READ),
+    ("plans", READ),
+    ("step_work_state", READ),
+    ("policy", READ),
+    ("false_rescues", READ),
+    ("recoveries", READ),
+    ("sweeps", READ),
+    ("notifications", READ),
+    ("untaken_wakes", READ),
+    ("wake_pickups", READ),
 ];
 
-const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
-
-const TO_SHOW: &[Right] = &[
-    ("host_behavior", "SELECT"),
-    ("left_issues", "SELECT"),
-    ("escalated_issues", "SELECT"),
-    ("agents", "SELECT (name)"),
-    ("agent_names", "SELECT"),
-    ("plans", "SELECT"),
-    ("step_work_state", "SELECT"),
-    ("policy", "SELECT"),
-    ("false_rescues", "SELECT"),
-    ("recoveries", "SELECT"),
-    ("sweeps", "SELECT"),
-    ("notifications", "SELECT"),
-    ("untaken_wakes", "SELECT"),
-    ("wake_pickups", "SELECT"),
+/// The rights to measure, beside `TO_LOOK`.
+const TO_MEASURE: &[Rights] = &[
+    ("sweeps", READ),
+    ("recoveries", READ),
+    ("notifications", READ),
+    ("false_rescues", READ),
+    ("policy", READ),
+    ("untaken_wakes", READ),
+    ("wake_pickups", READ),
 ];
 
-const TO_MEASURE: &[Right] = &[
-    ("sweeps", "SELECT"),
-    ("recoveries", "SELECT"),
-    ("exemptions", "SELECT"),
-    ("agent_exemptions", "SELECT"),
-    ("tenant_exemptions", "SELECT"),
-    ("failures", "SELECT"),
-    ("notifications", "SELECT"),
-    ("false_rescues", "SELECT"),
-    ("policy", "SELECT"),
-    ("untaken_wakes", "SELECT"),
-    ("wake_pickups", "SELECT"),
-];
-
-/// Besides what each kind needs.
-const TO_ACT: &[Right] = &[
-    ("host_behavior", "SELECT"),
-    ("left_issues", "SELECT"),
-    ("host_clock", "SELECT"),
-    ("untaken_wakes", "SELECT"),
-    ("wake_pickups", "SELECT"),
-    ("activity", "INSERT"),
-    ("policy", "SELECT"),
-    ("policy", "INSERT"),
-    ("policy", "UPDATE"),
-    ("recoveries", "SELECT"),
-    ("recoveries", "INSERT"),
-    ("recoveries", "UPDATE"),
-    ("sweeps", "SELECT"),
-    ("sweeps", "INSERT"),
-    ("sweeps", "UPDATE"),
-    ("failures", "INSERT"),
-    ("failures", "UPDATE"),
-    ("notifications", "SELECT"),
-    ("notifications", "INSERT"),
-    ("notifications", "UPDATE"),
+/// The rights to sweep, beside what each kind needs.
+const TO_ACT: &[Rights] = &[
+    ("host_behavior", READ),
+    ("left_issues", READ),
+    ("host_clock", READ),
+    ("untaken_wakes", READ),
+    ("wake_pickups", READ),
+    ("activity", ADD),
+    ("policy", WRITE),
+    ("recoveries", WRITE),
+    ("sweeps", WRITE),
+    ("failures", &["INSERT", "UPDATE"]),
+    ("notifications", WRITE),
 ];
 
 /// What a person asks for is recorded as what a sweep does.
-const TO_TAKE_UP_ISSUES: &[Right] = &[
-    ("agents", "SELECT"),
-    ("agents", "UPDATE"),
-    ("issues", "SELECT"),
-    ("issues", "UPDATE"),
-    ("wakes", "INSERT"),
-    ("comments", "INSERT"),
-];
-
-const TO_TAKE_UP_STEPS: &[Right] = &[
-    ("agents", "SELECT"),
-    ("agents", "UPDATE"),
-    ("issues", "SELECT"),
-    ("issues", "UPDATE"),
-    ("plans", "SELECT"),
-    ("plans", "UPDATE"),
-    ("plan_steps", "SELECT"),
-    ("plan_steps", "UPDATE"),
-    ("wakes", "INSERT"),
-    ("comments", "INSERT"),
-];
-
-const TO_TAKE_UP_SESSIONS: &[Right] = &[
-    ("agents", "SELECT"),
-    ("agents", "UPDATE"),
-    ("issues", "SELECT"),
-    ("issues", "UPDATE"),
-    ("sessions", "SELECT"),
-    ("sessions", "UPDATE"),
-    ("session_commands", "INSERT"),
-    ("comments", "INSERT"),
-];
-
-const TO_ASK: &[Right] = &[
-    ("issues", "SELECT"),
-    ("activity", "INSERT"),
-    ("recoveries", "SELECT"),
-    ("recoveries", "INSERT"),
-    ("recoveries", "UPDATE"),
-    ("notifications", "SELECT"),
-    ("notifications", "INSERT"),
-    ("notifications", "UPDATE"),
-];
+const TO_ASK: &[Rights] = &[("issues", READ), ("activity", ADD), ("recoveries", WRITE), ("notifications", WRITE)];
 
 /// An operator's rights; the sweeper needs none of them.
-const TO_EXEMPT: &[Right] = &[
-    ("issues", "SELECT"),
-    ("agents", "SELECT (name)"),
-    ("exemptions", "INSERT"),
-    ("exemptions", "UPDATE"),
-    ("exemptions", "DELETE"),
-    ("tenant_exemptions", "INSERT"),
-    ("tenant_exemptions", "UPDATE"),
-    ("tenant_exemptions", "DELETE"),
+const TO_EXEMPT: &[Rights] = &[
+    ("issues", READ),
+    ("agents", &["SELECT (name)"]),
+    ("exemptions", &["INSERT", "UPDATE", "DELETE"]),
+    ("tenant_exemptions", &["INSERT", "UPDATE", "DELETE"]),
 ];
 
-const TO_RELEASE: &[Right] = &[("issues", "SELECT"), ("failures", "UPDATE")];
+const TO_RELEASE: &[Rights] = &[("issues", READ), ("failures", &["UPDATE"])];
 
-/// Besides what a sweep needs.
-const TO_WATCH: &[Right] = &[
-    ("sessions", "SELECT (*)"),
-    ("sessions", "INSERT"),
-    ("sessions", "UPDATE (*)"),
-    ("session_commands", "SELECT (*)"),
-    ("session_commands", "UPDATE (*)"),
+/// The rights to keep a session, beside what a sweep needs.
+const TO_WATCH: &[Rights] = &[
+    ("sessions", &["SELECT (*)", "INSERT", "UPDATE (*)"]),
+    ("session_commands", &["SELECT (*)", "UPDATE (*)"]),
 ];
+
+/// The rights with which a sweep locks a subject, and continues, escalates and recovers it, beside those to read the
+/// views. A row is locked with the right to UPDATE some column of it and to SELECT its id.
+fn to_take_up(kind: Kind) -> &'static [Rights] {
+    match kind {
+        Kind::Issue => &[("agents", LOCK), ("issues", LOCK), ("wakes", ADD), ("comments", ADD)],
+        Kind::Step => &[
+            ("agents", LOCK),
+            ("issues", LOCK),
+            ("plans", LOCK),
+            ("plan_steps", LOCK),
+            ("wakes", ADD),
+            ("comments", ADD),
+        ],
+        Kind::Session => {
+            &[("agents", LOCK), ("issues", LOCK), ("sessions", LOCK), ("session_commands", ADD), ("comments", ADD)]
+        }
+    }
+}
+
+/// The relations that a sweep locks and writes where it takes up a subject of this kind.
+pub fn relations_taken_up(kind: Kind) -> impl Iterator<Item = &'static str> {
+    to_take_up(kind).iter().map(|(relation, _)| *relation)
+}
 
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,9 +147,10 @@ impl Purpose {
         }
     }
 
+    /// The rights that are needed for it, each as its relation and its privilege, and once.
     fn rights(self) -> Vec<(String, String)> {
         let further = match self {
-            Purpose::Measure => return named(TO_MEASURE),
+            Purpose::Measure => return named(&[TO_LOOK, TO_MEASURE].concat()),
             Purpose::Watch => return named(TO_WATCH),
             Purpose::Look => &[],
             Purpose::Explain => TO_EXPLAIN,
@@ -196,12 +161,12 @@ impl Purpose {
             Purpose::Ask(_) => TO_ASK,
         };
         let (kinds, row) = match self {
-            Purpose::Ask(request) => (request.kinds(), Row::of(request)),
+            Purpose::Ask(request) => (request.kinds(), RequestedRow::of(request)),
             _ => (Kind::ALL, None),
         };
         let of_kinds = kinds.iter().copied().flat_map(|kind| self.rights_for(kind));
         let mut once = BTreeSet::new();
-        let needed = of_kinds.chain(row.iter().flat_map(Row::rights)).chain(named(&[TO_LOOK, further].concat()));
+        let needed = of_kinds.chain(row.iter().flat_map(RequestedRow::rights)).chain(named(&[TO_LOOK, further].concat()));
         needed.filter(|right| once.insert(right.clone())).collect()
     }
 
@@ -216,35 +181,30 @@ impl Purpose {
         }
     }
 
+    /// The rights that are needed for it about this kind of subject.
     fn rights_for(self, kind: Kind) -> Vec<(String, String)> {
         let boards: &[&str] = if self == Purpose::Show { &["states", "details"] } else { &[] };
         let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards.iter().copied());
-        let acted: Vec<Right> = match self {
-            Purpose::Sweep => to_take_up(kind).to_vec(),
-            Purpose::Ask(request) => to_take_up(kind).iter().copied().filter(of_request(request)).collect(),
+        let acted = match self {
+            Purpose::Sweep | Purpose::Ask(_) => named(to_take_up(kind)),
             _ => Vec::new(),
         };
-        views.map(|view| (format!("{kind}_{view}"), "SELECT".to_owned())).chain(named(&acted)).collect()
+        let is_needed = |(relation, privilege): &(String, String)| match self {
+            // Nobody is told by a comment, and only who is continued gets a wake or a command.
+            Purpose::Ask(request) => privilege != "INSERT" || relation != "comments" && request.remedy().is_some(),
+            _ => true,
+        };
+        let looked = views.map(|view| (format!("{kind}_{view}"), "SELECT".to_owned()));
+        looked.chain(acted.into_iter().filter(is_needed)).collect()
     }
 }
 
-/// The rights with which a sweep locks a subject, and continues, escalates and recovers it, beside those to read the
-/// views. A row is locked with the right to UPDATE some column of it and to SELECT its id.
-pub fn to_take_up(kind: Kind) -> &'static [Right] {
-    match kind {
-        Kind::Issue => TO_TAKE_UP_ISSUES,
-        Kind::Step => TO_TAKE_UP_STEPS,
-        Kind::Session => TO_TAKE_UP_SESSIONS,
-    }
-}
-
-fn named(rights: &[Right]) -> Vec<(String, String)> {
-    rights.iter().map(|(relation, privilege)| ((*relation).to_owned(), (*privilege).to_owned())).collect()
-}
-
-/// Nobody is told by a comment, and only who is continued gets a wake or a command.
-fn of_request(request: Request) -> impl Fn(&Right) -> bool {
-    move |(relation, privilege)| *privilege != "INSERT" || *relation != "comments" && request.remedy().is_some()
+fn named(rights: &[Rights]) -> Vec<(String, String)> {
+    let of_relation = |(relation, privileges): &Rights| {
+        let relation = (*relation).to_owned();
+        privileges.iter().map(move |privilege| (relation.clone(), (*privilege).to_owned()))
+    };
+    rights.iter().flat_map(of_relation).collect()
 }
 
 /// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`, or all are as in `UPDATE
