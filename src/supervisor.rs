@@ -6,13 +6,11 @@
 
 pub mod alerts;
 mod backend;
-mod event;
 mod event_loop;
 mod fence;
 pub mod hook_socket;
 pub mod keeper;
 pub mod log;
-mod notices;
 mod output;
 mod probe;
 mod processes;
@@ -33,18 +31,16 @@ use tracing::debug;
 use crate::store::work::supervision::{self, Close};
 use crate::store::{Access, Db, DbConnection};
 use crate::text::redact;
-use backend::Backend;
-use event::WatchEvent;
+use backend::{Backend, WatchEvent};
 use event_loop::EventLoop;
 use hook_socket::HookSocket;
 use keeper::{Keeper, KeeperOptions};
 use log::Log;
-use notices::Notices;
 use record::{Nudges, SharedRecord};
 use terminal::{AgentCommand, RawMode, Terminal};
 use tmux::{Pane, WatchedPane};
 
-/// What is watched.
+/// What a watch supervises.
 pub enum WatchTarget {
     /// A command that the watcher starts.
     Command(AgentCommand),
@@ -81,11 +77,11 @@ pub fn run(watch: Watch) -> Result<u8> {
     print_withheld(&target);
     print_remote(&target);
     let hook_socket = HookSocket::open().ok();
-    let raw_mode = if let WatchTarget::Command(_) = target { RawMode::begin() } else { RawMode::none() };
+    let raw_mode = if let WatchTarget::Command(_) = target { RawMode::begin() } else { RawMode::default() };
     if raw_mode.is_on() {
         hold_logs();
     }
-    let backend = match target {
+    let backend: Box<dyn Backend> = match target {
         WatchTarget::Command(mut command) => {
             // Without the socket an agent's hooks reach nobody; its screen is still read.
             if let Some(socket) = &hook_socket {
@@ -93,22 +89,22 @@ pub fn run(watch: Watch) -> Result<u8> {
                 socket.listen(record.clone())?;
             }
             let started = Terminal::start(command, record.clone(), events.clone());
-            Backend::Terminal(started.inspect_err(|_| {
+            Box::new(started.inspect_err(|_| {
                 // The session was registered, but nothing ever ran in it.
                 let close = |db: &mut Db| supervision::close(db, &options.lease, Close::Interrupted);
                 let _ = db.in_transaction(Access::Write, &options.timeouts, close);
             })?)
         }
         WatchTarget::Pane(pane) => {
-            Backend::Pane(WatchedPane::start(pane, options.interval, record.clone(), events.clone()))
+            Box::new(WatchedPane::start(pane, options.interval, record.clone(), events.clone()))
         }
     };
     let (calls, keeper_inbox) = channel();
     let alerts = options.alerts.clone();
     let keeper = Keeper::new(options, db, record.clone(), events);
     thread::spawn(move || keeper.run(&keeper_inbox));
-    let notices = Notices::new(record.clone(), raw_mode.is_on());
-    let (code, notices) = EventLoop::new(backend, record, calls, log, message, examiner, notices).run(&inbox);
+    let is_raw = raw_mode.is_on();
+    let (code, notices) = EventLoop::new(backend, record, calls, log, message, examiner, is_raw).run(&inbox);
     drop(raw_mode);
     drop(hook_socket);
     release_logs();

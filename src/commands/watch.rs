@@ -7,7 +7,6 @@ mod place;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
@@ -91,7 +90,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
 fn alerts(url: Url, timeouts: Timeouts, notify: Notify) -> Alerts {
     let is_anybody_notified = !notify.destinations().is_empty();
     let deliver = move || Ok(deliver(&url, &timeouts, &notify, || false)?.failed);
-    Alerts::new(is_anybody_notified.then(|| Arc::new(deliver) as Arc<Deliver>))
+    Alerts::start(is_anybody_notified.then(|| Box::new(deliver) as Box<Deliver>))
 }
 
 /// Only the default directory is made: in a path that was given, one that is missing is more likely a mistake.

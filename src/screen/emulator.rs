@@ -200,6 +200,11 @@ impl Emulator {
         self.parser.screen().alternate_screen()
     }
 
+    /// Whether the program distinguishes what is pasted from keys.
+    pub fn takes_pastes(&self) -> bool {
+        self.parser.screen().bracketed_paste()
+    }
+
     pub fn title(&self) -> &str {
         &self.parser.callbacks().title
     }
@@ -255,7 +260,6 @@ pub fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         is_alternate: screen.alternate_screen(),
         has_rung: out_of_band.has_rung,
         is_misread: out_of_band.is_misread || out_of_band.has_wrapped_unasked(screen) || is_wrapped_elsewhere(screen),
-        takes_pastes: screen.bracketed_paste(),
         ..Look::default()
     }
 }

@@ -42,8 +42,6 @@ pub struct Look {
     pub is_still: bool,
     /// The bell has rung since anything was drawn last.
     pub has_rung: bool,
-    /// The program distinguishes what is pasted from keys.
-    pub takes_pastes: bool,
     /// The program has used sequences that are not understood here, and its terminal may show something else.
     pub is_misread: bool,
 }

@@ -2,9 +2,9 @@
 //!
 //! Whatever else waits in the outbox is delivered as well. A delivery that fails does not stop the watch.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use tracing::warn;
@@ -15,74 +15,58 @@ use crate::text::redact;
 const RETRY_EVERY: Duration = Duration::from_secs(60);
 
 /// Delivers what is due, and returns how many messages failed.
-pub type Deliver = dyn Fn() -> Result<u64> + Send + Sync;
+pub type Deliver = dyn Fn() -> Result<u64> + Send;
 
-/// The watcher's deliveries: at most one at a time.
+/// Calls of the thread that delivers, which makes one delivery after the other; None: no destination is configured.
 #[derive(Clone)]
-pub struct Alerts {
-    /// None: no destination is configured.
-    deliver: Option<Arc<Deliver>>,
-    state: Arc<Mutex<DeliveryState>>,
-}
+pub struct Alerts(Option<Sender<Call>>);
 
-#[derive(Default)]
-struct DeliveryState {
-    due_at: Option<Instant>,
-    is_delivering: bool,
+enum Call {
+    Deliver,
+    /// The thread is to end, and to drop this sender then.
+    Finish(Sender<()>),
 }
 
 impl Alerts {
-    pub fn new(deliver: Option<Arc<Deliver>>) -> Alerts {
-        Alerts { deliver, state: Arc::default() }
+    /// Starts the thread that delivers.
+    pub fn start(deliver: Option<Box<Deliver>>) -> Alerts {
+        Alerts(deliver.map(|deliver| {
+            let (calls, called) = channel();
+            thread::spawn(move || answer(&called, &*deliver));
+            calls
+        }))
     }
 
-    /// Notifications may have been queued: the next delivery is due now.
+    /// Notifications may have been queued, and are to be delivered now.
     pub fn queued(&self) {
-        if self.deliver.is_some() {
-            self.state().due_at = Some(Instant::now());
+        if let Some(calls) = &self.0 {
+            let _ = calls.send(Call::Deliver);
         }
     }
 
-    /// Delivers on a thread of its own, if a delivery is due.
-    pub fn deliver_due(&self) {
-        if self.take_turn(Instant::now()) {
-            let alerts = self.clone();
-            thread::spawn(move || alerts.deliver());
-        }
-    }
-
-    /// Delivers what is due before the watch ends, which delays the end by a minute at most.
+    /// Waits until what is due was delivered, which delays the end of a watch by a minute at most.
     pub fn finish(&self) {
-        while self.state().is_delivering {
-            thread::sleep(Duration::from_millis(20));
-        }
-        if self.take_turn(Instant::now()) {
-            self.deliver();
-        }
+        let Some(calls) = &self.0 else { return };
+        let (done, is_done) = channel();
+        let _ = calls.send(Call::Finish(done));
+        let _ = is_done.recv();
     }
+}
 
-    fn take_turn(&self, now: Instant) -> bool {
-        let mut state = self.state();
-        let is_due = !state.is_delivering && state.due_at.is_some_and(|at| at <= now);
-        if is_due {
-            *state = DeliveryState { due_at: None, is_delivering: true };
+/// Delivers as often as it is called, and a failed delivery once more after a pause.
+fn answer(calls: &Receiver<Call>, deliver: &Deliver) {
+    let mut has_failed = false;
+    loop {
+        match calls.recv_timeout(RETRY_EVERY) {
+            Ok(Call::Finish(done)) => return drop(done),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) if !has_failed => continue,
+            Ok(Call::Deliver) | Err(RecvTimeoutError::Timeout) => {}
         }
-        is_due
-    }
-
-    fn deliver(&self) {
-        let failed = self.deliver.as_ref().map_or(Ok(0), |deliver| deliver());
+        let failed = deliver();
         if let Err(error) = &failed {
             warn!("{}", redact(&format!("{error:#}")));
         }
-        let mut state = self.state();
-        state.is_delivering = false;
-        if failed.is_err() || failed.is_ok_and(|failed| 0 < failed) {
-            state.due_at.get_or_insert(Instant::now() + RETRY_EVERY);
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, DeliveryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        has_failed = !matches!(failed, Ok(0));
     }
 }

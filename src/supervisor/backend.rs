@@ -1,79 +1,78 @@
-//! Where a watched process runs, and what can be done to it there.
+//! Where a watched process runs: what is reported of it to the event loop of its watch, and what the loop can do there.
 
 use std::time::Instant;
 
 use rustix::process::Signal;
 
-use super::terminal::Terminal;
-use super::tmux::WatchedPane;
 use crate::rules::Id;
+use crate::store::work::supervision::ClaimedCommand;
 
-pub enum Backend {
-    /// A pseudo-terminal of the watcher's own, which ends with it.
-    Terminal(Terminal),
-    /// A tmux pane of the operator's, which outlives the watcher.
-    Pane(WatchedPane),
+/// What the threads of a watch report to its event loop.
+pub enum WatchEvent {
+    /// The process has ended.
+    Ended(ProcessEnd),
+    /// The watcher has received this signal, from the operator or their terminal.
+    Signal(i32),
+    /// A command was claimed and must be carried out.
+    Command(ClaimedCommand),
+    /// The message of this command was not delivered; the reason is a phrase that follows “the session”.
+    Undelivered(Id, String),
+    /// People were notified that the session needs one of them, for this reason.
+    Stuck(String),
+    /// A session that was stuck is no longer stuck.
+    Recovered,
+    /// The process has ended, and the policy has it relaunched.
+    AwaitsRelaunch,
+    /// The row records this end, or that the operator stopped the watcher (none), and nothing follows from it.
+    Settled(Option<ProcessEnd>),
+    /// The session's row belongs to another watcher, or was deleted.
+    TakenOver,
+    /// The database cannot be used, for this reason.
+    DatabaseLost(String),
+    /// The database can be used again.
+    DatabaseBack,
 }
 
-impl Backend {
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProcessEnd {
+    pub at: Instant,
+    /// None: it was ended by a signal, or its end was not seen.
+    pub exit_code: Option<i32>,
+    /// None: it ended by itself, or its end was not seen.
+    pub signal: Option<i32>,
+}
+
+impl ProcessEnd {
+    /// The exit code; after a signal that plus 128, as in a shell. None: nobody saw the end.
+    pub fn code(&self) -> Option<i32> {
+        self.exit_code.or(self.signal.map(|signal| 128 + signal))
+    }
+}
+
+/// A pseudo-terminal of the watcher's own, or a tmux pane of the operator's. A pane's process and size are left alone, its
+/// keys are not seen, and nobody keeps its output from being read.
+pub trait Backend {
+    /// True if the process outlives its watcher.
+    fn outlives_watcher(&self) -> bool;
     /// Starts typing the message of a command, without control keys; false if there is no room for it.
-    pub fn type_message(&self, message: String, command_id: &Id) -> bool {
-        match self {
-            Backend::Terminal(terminal) => terminal.keyboard.type_message(message, command_id.clone()),
-            Backend::Pane(pane) => pane.type_message(message, command_id.clone()),
-        }
-    }
-
+    fn type_message(&self, message: String, command_id: Id) -> bool;
     /// Starts the command again where it ran before; false if that failed.
-    pub fn relaunch(&mut self) -> bool {
-        match self {
-            Backend::Terminal(terminal) => terminal.relaunch().is_ok(),
-            Backend::Pane(pane) => pane.relaunch(),
-        }
-    }
-
-    /// Adopts the new size of the operator's window.
-    pub fn resize(&self) {
-        if let Backend::Terminal(terminal) = self {
-            terminal.resize();
-        }
-    }
-
-    /// Whether the agent is blocked because nobody reads its output.
-    pub fn is_blocked(&self) -> bool {
-        match self {
-            Backend::Terminal(terminal) => terminal.output.is_blocked(),
-            Backend::Pane(_) => false,
-        }
-    }
-
-    /// When the operator last typed Ctrl-C or Ctrl-\; None in a pane, whose keys the watcher does not see.
-    pub fn interrupted_at(&self) -> Option<Instant> {
-        match self {
-            Backend::Terminal(terminal) => terminal.keyboard.interrupted_at(),
-            Backend::Pane(_) => None,
-        }
-    }
-
-    /// Sends a signal to the process; a process in a pane is left alone.
-    pub fn kill(&self, signal: Signal) {
-        if let Backend::Terminal(terminal) = self {
-            terminal.kill(signal);
-        }
-    }
-
+    fn relaunch(&mut self) -> bool;
     /// Marks the terminal or the pane, outside of the agent's screen, since a person is needed; None removes the mark.
-    pub fn mark(&self, reason: Option<&str>) {
-        match self {
-            Backend::Terminal(terminal) => terminal.mark(reason),
-            Backend::Pane(pane) => pane.mark(reason.is_some()),
-        }
+    fn mark(&self, reason: Option<&str>);
+    /// Adopts the new size of the operator's window.
+    fn resize(&self) {}
+    /// True if the agent is blocked because nobody reads its output.
+    fn is_blocked(&self) -> bool {
+        false
     }
-
+    /// When the operator last typed Ctrl-C or Ctrl-\.
+    fn interrupted_at(&self) -> Option<Instant> {
+        None
+    }
+    /// Sends a signal to the process and its children.
+    fn kill(&self, _signal: Signal) {}
     /// Prints the sequences that could not be inserted into the agent's output so far.
-    pub fn flush_inserts(&self) {
-        if let Backend::Terminal(terminal) = self {
-            terminal.output.flush_inserts();
-        }
-    }
+    fn flush_inserts(&self) {}
 }

@@ -1,24 +1,22 @@
 //! The event loop of a watch: handles one event after the other, up to the exit code.
 
-mod stop;
-
+use std::collections::VecDeque;
+use std::io::{Write, stderr};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use signal_hook::consts::{SIGINT, SIGWINCH};
+use signal_hook::consts::{SIGINT, SIGQUIT, SIGWINCH};
 
-use super::backend::Backend;
-use super::event::WatchEvent;
+use super::backend::{Backend, ProcessEnd, WatchEvent};
 use super::keeper::{Call, Examiner};
 use super::log::Log;
-use super::notices::Notices;
-use super::record::{End, SharedRecord};
+use super::record::SharedRecord;
 use crate::rules::Id;
 use crate::rules::display::is_invisible;
 use crate::store::work::supervision::{ClaimedCommand, What};
-use stop::{StopRequest, describe, is_interruption};
+use crate::text::redact;
 
 /// How often the log is written and timeouts are checked.
 const TICK: Duration = Duration::from_millis(200);
@@ -29,15 +27,27 @@ const SILENT_WAIT_LASTS: Duration = Duration::from_secs(2);
 /// How long the watcher waits for the row to record the end of the process.
 const SETTLING_LASTS: Duration = Duration::from_secs(10);
 
+/// Notices that are kept for the end; older ones are dropped.
+const DEFERRED_MAX: usize = 20;
+
+/// How long a process may take to end after the operator's signal, before it is killed.
+const KILL_AFTER: Duration = Duration::from_secs(3);
+
+/// When a hang-up follows the operator's signal: a shell at its prompt ends for nothing else.
+const HANG_UP_AFTER: Duration = Duration::from_secs(1);
+
+/// How soon after Ctrl-C or Ctrl-\ a process must end for the keys to be the reason.
+const INTERRUPTION_LASTS: Duration = Duration::from_secs(2);
+
+/// The event loop of a watch, and what has happened so far.
 pub struct EventLoop {
-    backend: Backend,
+    backend: Box<dyn Backend>,
     record: SharedRecord,
     calls: Sender<Call>,
     log: Option<Log>,
     /// What is typed for a nudge that has no message of its own.
     message: String,
-    notices: Notices,
-    end: Option<End>,
+    end: Option<ProcessEnd>,
     stop: Option<StopRequest>,
     /// The operator's Ctrl-C or Ctrl-\ ended the process.
     is_interrupted: bool,
@@ -50,17 +60,23 @@ pub struct EventLoop {
     give_up_at: Option<Instant>,
     /// This watcher still updates the row.
     is_kept: bool,
+    /// In raw mode a newline does not return to the first column.
+    is_raw: bool,
+    /// The terminal is marked, since the session needs a person.
+    is_marked: bool,
+    /// Notices that could not be printed while the agent had the terminal.
+    deferred: VecDeque<String>,
 }
 
 impl EventLoop {
     pub fn new(
-        backend: Backend,
+        backend: Box<dyn Backend>,
         record: SharedRecord,
         calls: Sender<Call>,
         log: Option<Log>,
         message: String,
         examiner: Examiner,
-        notices: Notices,
+        is_raw: bool,
     ) -> EventLoop {
         EventLoop {
             backend,
@@ -68,7 +84,6 @@ impl EventLoop {
             calls,
             log,
             message,
-            notices,
             end: None,
             stop: None,
             is_interrupted: false,
@@ -77,6 +92,9 @@ impl EventLoop {
             examiner,
             give_up_at: None,
             is_kept: true,
+            is_raw,
+            is_marked: false,
+            deferred: VecDeque::new(),
         }
     }
 
@@ -105,8 +123,11 @@ impl EventLoop {
                 self.print(&format!("a nudge was not delivered: the session {why}"));
                 self.call(Call::Failed(command_id));
             }
-            WatchEvent::Stuck(why) => self.notices.needs_person(&self.backend, &why),
-            WatchEvent::Recovered => self.notices.recovered(&self.backend),
+            WatchEvent::Stuck(why) => self.call_person(&why),
+            WatchEvent::Recovered => {
+                self.unmark();
+                self.print("the session goes on");
+            }
             WatchEvent::AwaitsRelaunch => self.await_relaunch(),
             WatchEvent::Settled(end) if end == self.end && self.is_over() => return ControlFlow::Break(()),
             // The end of an earlier process, or the present one has not ended yet.
@@ -147,18 +168,16 @@ impl EventLoop {
 
     /// The process has ended, or the operator stopped watching a pane, whose process runs on.
     fn is_over(&self) -> bool {
-        self.end.is_some() || self.stop.is_some() && matches!(self.backend, Backend::Pane(_))
+        self.end.is_some() || self.stop.is_some() && self.backend.outlives_watcher()
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ProcessEnd) {
         self.end = Some(end);
         self.is_interrupted = self.backend.interrupted_at().is_some_and(|at| is_interruption(end, at));
         {
             let mut record = self.record.lock();
-            record.ended(end);
-            if self.is_interrupted {
-                record.stopped();
-            }
+            record.end = Some(end);
+            record.is_stopped |= self.is_interrupted;
         }
         self.give_up_at = Some(Instant::now() + SETTLING_LASTS);
         self.call(Call::Look);
@@ -172,7 +191,7 @@ impl EventLoop {
         self.give_up_at = Some(stop.kill_at + SETTLING_LASTS);
         self.stop = Some(stop);
         self.awaits_relaunch = false;
-        self.record.lock().stopped();
+        self.record.lock().is_stopped = true;
         if self.end.is_none() && is_first {
             self.backend.kill(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
         }
@@ -189,7 +208,7 @@ impl EventLoop {
     }
 
     /// Waits without a limit, unless the operator types Ctrl-C or Ctrl-\, for which there is no process.
-    fn wait_for_relaunch(&mut self, end: End, now: Instant) {
+    fn wait_for_relaunch(&mut self, end: ProcessEnd, now: Instant) {
         if self.backend.interrupted_at().is_some_and(|at| end.at < at) {
             return self.stop(SIGINT);
         }
@@ -203,7 +222,7 @@ impl EventLoop {
             What::Nudge(message) => {
                 let message = without_keys(message.as_deref().unwrap_or(&self.message));
                 let can_read = self.end.is_none() && self.stop.is_none();
-                if !(can_read && self.backend.type_message(message, &id)) {
+                if !(can_read && self.backend.type_message(message, id.clone())) {
                     self.call(Call::Failed(id));
                 }
             }
@@ -213,7 +232,7 @@ impl EventLoop {
 
     fn relaunch(&mut self, command_id: Id) {
         if self.stop.is_some() || self.is_interrupted || !self.backend.relaunch() {
-            self.end.into_iter().for_each(|end| self.record.lock().ended(end));
+            self.record.lock().end = self.end;
             self.print("the agent could not be started again");
             return self.call(Call::Failed(command_id));
         }
@@ -228,7 +247,7 @@ impl EventLoop {
     }
 
     fn write_log(&mut self) {
-        let lines = self.record.lock().take_log();
+        let lines = self.record.lock().log.take();
         if lines.is_empty() {
             return;
         }
@@ -240,14 +259,14 @@ impl EventLoop {
 
     fn conclude(mut self) -> (u8, Vec<String>) {
         self.write_log();
-        self.notices.unmark(&self.backend);
+        self.unmark();
         let log = self.log.take();
         let code = match (&self.stop, self.end) {
             (Some(StopRequest { signal, .. }), _) => 128 + signal,
             (None, end) => end.and_then(|end| end.code()).unwrap_or(1),
         };
         let has_crashed = self.stop.is_none() && !self.is_interrupted && code != 0;
-        let mut lines = self.notices.into_deferred();
+        let mut lines = Vec::from(self.deferred);
         match log {
             Some(mut log) if has_crashed => {
                 let _ = log.shorten();
@@ -264,8 +283,37 @@ impl EventLoop {
         (u8::try_from(code & 0xff).unwrap_or(1), lines)
     }
 
+    /// Prints and marks that the session needs a person, for this reason.
+    fn call_person(&mut self, reason: &str) {
+        let reason = redact(reason);
+        self.backend.mark(Some(&reason));
+        self.is_marked = true;
+        self.print_line(&format!("⚠ session needs a person: {reason}"));
+    }
+
+    fn unmark(&mut self) {
+        if std::mem::take(&mut self.is_marked) {
+            self.backend.mark(None);
+        }
+    }
+
+    /// Prints a sentence about the watch.
     fn print(&mut self, notice: &str) {
-        self.notices.print(&self.backend, notice);
+        self.print_line(&format!("sweep: {}", redact(notice)));
+    }
+
+    /// Prints a line to the operator, or keeps it for the end: nothing is drawn into the screen of a full-screen program,
+    /// where it could be read as a part of a question. The terminal's title, its bell and a desktop notification (OSC 9)
+    /// take its place.
+    fn print_line(&mut self, line: &str) {
+        if !self.backend.outlives_watcher() && self.record.lock().is_full_screen() {
+            if self.deferred.len() == DEFERRED_MAX {
+                self.deferred.pop_front();
+            }
+            return self.deferred.push_back(line.to_owned());
+        }
+        let (before, after) = if self.is_raw { ("\r\n", "\r\n") } else { ("", "\n") };
+        let _ = stderr().write_all(format!("{before}{line}{after}").as_bytes());
     }
 }
 
@@ -273,4 +321,46 @@ impl EventLoop {
 /// agent would read what people do not see.
 fn without_keys(message: &str) -> String {
     message.chars().filter(|c| !is_invisible(*c)).take(1000).collect()
+}
+
+/// An operator's request to stop, and when a process that ignores it is sent further signals.
+struct StopRequest {
+    signal: i32,
+    hang_up_at: Option<Instant>,
+    kill_at: Instant,
+}
+
+impl StopRequest {
+    fn first(signal: i32, now: Instant) -> StopRequest {
+        StopRequest { signal, hang_up_at: Some(now + HANG_UP_AFTER), kill_at: now + KILL_AFTER }
+    }
+
+    /// The second request: the process is killed at once.
+    fn again(signal: i32, now: Instant) -> StopRequest {
+        StopRequest { signal, hang_up_at: None, kill_at: now }
+    }
+
+    /// The signal that a process which still runs is to be sent now.
+    fn due(&mut self, now: Instant) -> Option<Signal> {
+        if self.kill_at <= now {
+            return Some(Signal::KILL);
+        }
+        self.hang_up_at.take_if(|at| *at <= now).map(|_| Signal::HUP)
+    }
+}
+
+/// Whether the keys that the operator typed at this time ended the process.
+fn is_interruption(end: ProcessEnd, typed_at: Instant) -> bool {
+    const BY_KEYS: [i32; 2] = [SIGINT, SIGQUIT];
+    let is_by_keys = end.code().is_some_and(|code| BY_KEYS.contains(&(code - 128)));
+    is_by_keys && typed_at <= end.at && end.at - typed_at <= INTERRUPTION_LASTS
+}
+
+/// How the process ended, in words.
+fn describe(end: Option<ProcessEnd>) -> String {
+    match end {
+        Some(ProcessEnd { exit_code: Some(code), .. }) => format!("exit code {code}"),
+        Some(ProcessEnd { signal: Some(signal), .. }) => format!("signal {signal}"),
+        Some(_) | None => "nobody saw its end".to_owned(),
+    }
 }

@@ -96,9 +96,9 @@ fn type_and_send(target: &mut impl TypingTarget, record: &SharedRecord, message:
 fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: &str) -> bool {
     let is_pressed = target.press(keys);
     thread::sleep(READING_LASTS);
-    let is_read = !record.lock().has_unread();
+    let is_read = !record.lock().probe.has_unread();
     if !is_read {
-        record.lock().discard_unread();
+        record.lock().probe.discard_unread();
     }
     is_pressed && is_read
 }
@@ -108,7 +108,7 @@ fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: 
 fn loses_unread(record: &SharedRecord) -> bool {
     let record = record.lock();
     let edits_lines = record.edits_lines();
-    record.discard_unread();
+    record.probe.discard_unread();
     edits_lines
 }
 
@@ -158,7 +158,7 @@ fn wait_until_allowed(target: &mut impl TypingTarget, record: &SharedRecord) -> 
 /// Looks at the composer. The look comes last: what comes before it takes its time, in which a question may come up.
 fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> Draft {
     let began = Instant::now();
-    while record.lock().is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
+    while record.lock().emulator.is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
         thread::sleep(BETWEEN_PICTURES);
         if PAINTING_LASTS < began.elapsed() && loses_unread(record) {
             return Draft::NoComposer;
@@ -170,7 +170,7 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
 
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.
 fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> String {
-    record.lock().discard_unread();
+    record.lock().probe.discard_unread();
     let why = match draft(target, record, message) {
         Draft::Empty => "did not show it",
         // The composer was empty: the draft is ours.

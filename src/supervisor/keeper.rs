@@ -4,8 +4,6 @@
 //! by the very code of a sweep. It decides nothing itself, and only reports to the event loop what followed.
 
 mod connectivity;
-mod row_image;
-mod word;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -14,26 +12,27 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use super::alerts::Alerts;
-use super::event::WatchEvent;
+use super::backend::WatchEvent;
 use super::record::{SharedRecord, Snapshot};
-use crate::rules::session::SessionFacts;
+use crate::rules::request::{Asked, Request};
+use crate::rules::session::{Activity, SessionFacts};
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
-use crate::screen::KnownActivity;
+use crate::screen::{KnownActivity, resumes_at};
 use crate::store::connect::open::Url;
+use crate::store::db::types::Instant as DbInstant;
 use crate::store::hosts::links::Links;
 use crate::store::work::outbox::Subscriptions;
-use crate::store::work::supervision::{self, Changes, ClaimedCommand, Lease, Takes, What};
+use crate::store::work::supervision::{self, AgentState, Changes, ClaimedCommand, Close, Lease, Takes, What};
 use crate::store::{Access, DbConnection, Subject, Timeouts};
 use crate::sweep::Outcome;
 use crate::sweep::context::ExamineContext;
 use crate::sweep::examine::examine;
 use crate::sweep::limits::WakeBudget;
 use crate::sweep::logs;
+use crate::text::redact;
 use connectivity::{Connectivity, RoundError};
-use row_image::{RowImage, close_of};
-use word::Word;
 
-/// How a session is kept.
+/// How a session's row is kept.
 pub struct KeeperOptions {
     pub url: Url,
     pub policy: Policy,
@@ -50,11 +49,11 @@ pub struct KeeperOptions {
 }
 
 impl KeeperOptions {
-    /// The default.
+    /// How often the row is written by default.
     pub const INTERVAL: TimeDelta = TimeDelta::seconds(2);
 }
 
-/// Who examines the session.
+/// The process that examines the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Examiner {
     /// The watcher itself.
@@ -79,12 +78,22 @@ const HEARTBEAT: u32 = 2;
 /// A session whose row was not updated for so many intervals counts as left by its watcher.
 pub const LEFT_AFTER: u32 = 5;
 
+/// An agent that was started with its task stands at its composer for a moment before it begins.
+const IDLE_LASTS: Duration = Duration::from_secs(5);
+
+/// What was last written of the process that runs now, and when.
+struct Written {
+    snapshot: Snapshot,
+    at: Instant,
+}
+
 pub struct Keeper {
     options: KeeperOptions,
     record: SharedRecord,
     events: Sender<WatchEvent>,
     db: Option<DbConnection>,
-    row: RowImage,
+    /// None: nothing was written yet of the process that runs now.
+    written: Option<Written>,
     /// Commands that could not be carried out, until the database knows.
     failed: Vec<Id>,
     /// A relaunch was commanded and has not happened yet.
@@ -94,7 +103,9 @@ pub struct Keeper {
     has_open_recovery: bool,
     /// When a used-up quota is available again.
     resumes_at: Option<DateTime<Utc>>,
-    word: Word,
+    /// An agent that nothing keeps from its task any more is to be told to go on: its process was started again, or its
+    /// quota filled.
+    owes_word: bool,
     /// Set while the session is reported as stuck: since when its question stands there, if it asks one.
     stuck: Option<Option<Instant>>,
     last_reason: String,
@@ -109,13 +120,13 @@ impl Keeper {
             record,
             events,
             db: Some(db),
-            row: RowImage::default(),
+            written: None,
             failed: Vec::new(),
             is_relaunching: false,
             examined_progress: None,
             has_open_recovery: true,
             resumes_at: None,
-            word: Word::Given,
+            owes_word: false,
             stuck: None,
             last_reason: String::new(),
             sweep_id: Id::generate(),
@@ -128,7 +139,7 @@ impl Keeper {
         loop {
             match calls.recv_timeout(self.options.interval) {
                 Ok(Call::Look) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Call::Relaunched) => (self.is_relaunching, self.word) = (false, Word::Awaited),
+                Ok(Call::Relaunched) => (self.is_relaunching, self.owes_word) = (false, true),
                 Ok(Call::Failed(id)) => {
                     self.failed.push(id);
                     self.is_relaunching = false;
@@ -170,7 +181,6 @@ impl Keeper {
     }
 
     fn round_with(&mut self, db: &mut DbConnection) -> Result<(), RoundError> {
-        self.options.alerts.deliver_due();
         // What a child says, nobody sees, as of a run: it gets as long.
         let computing_max = self.options.policy.run_silent_after.to_std().unwrap_or_default();
         let snapshot = self.record.snapshot(computing_max);
@@ -206,19 +216,20 @@ impl Keeper {
 
     /// Writes what has changed, and claims a command.
     fn write(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<Option<ClaimedCommand>, RoundError> {
-        let Keeper { options, row, failed, resumes_at, word, record, .. } = self;
+        let Keeper { options, written, failed, resumes_at, owes_word, record, .. } = self;
         let KeeperOptions { lease, timeouts, interval, zone, .. } = options;
         let began = Instant::now();
-        let is_due = row.written_at.is_none_or(|at| *interval * HEARTBEAT <= began - at);
+        let is_due = written.as_ref().is_none_or(|written| *interval * HEARTBEAT <= began - written.at);
         let (has_ended, closes) = (snapshot.end.is_some(), close_of(snapshot));
-        let written = db.in_transaction(Access::Write, timeouts, |db| {
+        let before = written.as_ref().map(|written| &written.snapshot);
+        let done = db.in_transaction(Access::Write, timeouts, |db| {
             let now = db.now()?;
             let at = |instant: Instant| now - TimeDelta::from_std(began - instant).unwrap_or_default();
-            let changes = row.changes(snapshot, at, *zone);
+            let changes = changes(before, snapshot, at, *zone);
             match &changes.state {
                 Some(state) => *resumes_at = state.resumes_at.map(|at| at.0),
                 None if resumes_at.is_some_and(|at| at <= now) => {
-                    (*resumes_at, *word) = (None, Word::Awaited);
+                    (*resumes_at, *owes_word) = (None, true);
                     record.lock().quota_refilled();
                 }
                 None => {}
@@ -235,33 +246,33 @@ impl Keeper {
             let takes = if has_ended { Takes::Relaunches } else { Takes::Nudges };
             supervision::claim(db, lease, takes, now).map(Some)
         })?;
-        let Some(command) = written else { return Ok(None) };
+        let Some(command) = done else { return Ok(None) };
         failed.clear();
-        row.written(snapshot, began);
+        *written = Some(Written { snapshot: snapshot.clone(), at: began });
         if let Some(ClaimedCommand { what: What::Relaunch(started_at), .. }) = &command {
             lease.started_at = *started_at;
-            *row = RowImage::default();
+            *written = None;
         }
         Ok(command)
     }
 
     /// Examines the session if something may be wrong or open. Returns whether what was decided is certainly done.
     fn examine(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<bool, RoundError> {
-        let KeeperOptions { policy, timeouts, subscriptions, links, examiner, lease, .. } = &self.options;
         let is_quiet = snapshot.progressed_at == self.examined_progress;
         self.examined_progress = snapshot.progressed_at;
         let is_suspect = is_quiet || self.has_open_recovery || snapshot.end.is_some();
-        if *examiner == Examiner::Sweeps || !is_suspect {
+        if self.options.examiner == Examiner::Sweeps || !is_suspect {
             return Ok(true);
         }
+        let asked = self.word_to_go_on(snapshot);
+        let KeeperOptions { policy, timeouts, subscriptions, links, lease, .. } = &self.options;
         let (wakes, sweep_id) = (WakeBudget::new(1), &self.sweep_id);
         let context = ExamineContext::of_one(sweep_id, policy, *timeouts, &wakes, subscriptions, links);
-        let asked = self.word.give(snapshot, policy);
         let context = ExamineContext { asked: asked.as_ref(), ..context };
         let examination = examine::<SessionFacts>(db, &lease.id, &context);
         let examined = examination.examined;
         if examined.outcome.is_change() {
-            self.word = Word::Given;
+            self.owes_word = false;
             self.options.alerts.queued();
         }
         // Each change is logged, and each further reason once.
@@ -273,6 +284,16 @@ impl Keeper {
             Some(_) => Err(RoundError::Lost(examined.reason)),
             None => Ok(!matches!(examined.outcome, Outcome::Busy | Outcome::Failed)),
         }
+    }
+
+    /// A nudge by which the agent is told to go on. It is asked for once, as soon as the agent is idle; one that goes on
+    /// by itself needs none, and what follows from silence follows later.
+    fn word_to_go_on(&mut self, snapshot: &Snapshot) -> Option<Asked> {
+        let known = snapshot.activity.as_ref().filter(|_| self.owes_word)?;
+        let is_idle = snapshot.takes_nudges && IDLE_LASTS <= known.since.elapsed();
+        self.owes_word = !is_idle && known.statement.activity != Activity::Working;
+        let by = "sweep watch".to_owned();
+        (is_idle && 0 < self.options.policy.nudges_max).then_some(Asked { request: Request::Nudge, by })
     }
 
     /// Reports once that people were notified, by whichever sweep, and once that the session has recovered.
@@ -291,5 +312,53 @@ impl Keeper {
                 self.send(if is_stuck { WatchEvent::Stuck(why) } else { WatchEvent::Recovered });
             }
         }
+    }
+}
+
+/// How the session is closed; None if it is not over, or crashed.
+fn close_of(snapshot: &Snapshot) -> Option<Close> {
+    match snapshot.end {
+        _ if snapshot.is_stopped => Some(Close::Interrupted),
+        Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
+        Some(_) | None => None,
+    }
+}
+
+/// The columns of a row that differ from what was last written of its process. `at` converts to the database's clock;
+/// `zone` is for times without one.
+fn changes(
+    written: Option<&Snapshot>,
+    snapshot: &Snapshot,
+    at: impl Fn(Instant) -> DateTime<Utc>,
+    zone: Tz,
+) -> Changes {
+    let (is_first, unwritten) = (written.is_none(), Snapshot::default());
+    let before = written.unwrap_or(&unwritten);
+    let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| DbInstant(at(seen)));
+    let end = snapshot.end.filter(|_| before.end.is_none());
+    Changes {
+        last_activity_at: newer(snapshot.active_at, before.active_at),
+        last_progress_at: newer(snapshot.progressed_at, before.progressed_at),
+        recent_output: (snapshot.recent_output != before.recent_output).then(|| snapshot.recent_output.join("\n")),
+        ended_at: end.map(|end| DbInstant(at(end.at))),
+        exit_code: end.and_then(|end| end.code()),
+        takes_nudges: Some(snapshot.takes_nudges).filter(|takes| is_first || before.takes_nudges != *takes),
+        state: (is_first || snapshot.activity != before.activity)
+            .then(|| state_of(snapshot.activity.as_ref(), &at, zone)),
+    }
+}
+
+/// The agent's state as the row holds it: empty if it is unknown.
+fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> AgentState {
+    let Some(KnownActivity { statement, since, .. }) = known else { return AgentState::default() };
+    let since = at(*since);
+    let question = Some(redact(&statement.question)).filter(|question| !question.is_empty());
+    AgentState {
+        agent_state: Some(statement.activity.name()),
+        agent_state_kind: statement.kind.clone(),
+        agent_state_since: Some(DbInstant(since)),
+        agent_question: question,
+        agent_state_evidence: Some(redact(&statement.evidence)),
+        resumes_at: statement.resumes.as_deref().and_then(|text| resumes_at(text, since, zone)).map(DbInstant),
     }
 }

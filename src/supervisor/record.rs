@@ -5,19 +5,18 @@
 //! output within three seconds after a nudge was typed, which was not on the screen before and shares a part with the
 //! nudge, is its echo, and neither.
 
-mod echo;
-mod intake;
-mod shared;
-
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::output::{LINES_MAX, redacted};
+use super::backend::ProcessEnd;
+use super::log::LogBuffer;
+use super::output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, redacted};
+use super::probe::Probe;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
-use crate::screen::{Agent, Agents, KnownActivity, Look, Statement, condensed};
-use echo::ECHO_LASTS;
-pub use intake::{End, Nudges, Record};
-pub use shared::SharedRecord;
+use crate::screen::{
+    ActivityTracker, Agent, Agents, Emulator, HookEvent, KnownActivity, Look, Motion, Statement, condensed,
+};
 
 /// After a resize everything is drawn anew for so long at least: that is no progress, and no end of a question.
 const REDRAWING_LASTS: Duration = Duration::from_secs(5);
@@ -35,15 +34,24 @@ pub const DRAWING_LASTS: Duration = Duration::from_millis(500);
 /// Ctrl-U, by which terminals and line editors clear a line.
 const KILL_LINE: &str = "\x15";
 
+/// Return, and Ctrl-C, which leave nothing of a line. Others clear a part of it, or all, as the program likes.
+const ENDING_A_LINE: [u8; 3] = [b'\r', b'\n', 0x03];
+
+/// Escape, or Alt, and Ctrl-V: what follows belongs to the line.
+const QUOTING: [u8; 2] = [0x1b, 0x16];
+
+/// The first line of a relaunched process.
+const RELAUNCHED: &str = "(started again)";
+
 /// What the keeper of the session's row needs to know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub active_at: Option<Instant>,
     pub progressed_at: Option<Instant>,
     pub recent_output: Vec<String>,
     pub activity: Option<KnownActivity>,
     pub takes_nudges: bool,
-    pub end: Option<End>,
+    pub end: Option<ProcessEnd>,
     /// The operator has stopped the watcher.
     pub is_stopped: bool,
 }
@@ -63,7 +71,180 @@ pub enum Draft {
     Unread,
 }
 
+/// Which programs may be typed into, when they are idle at their prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nudges {
+    /// None.
+    Off,
+    /// Those whose screens are known.
+    #[default]
+    Known,
+    /// Any program at a prompt such as `>`: the operator vouches for it.
+    Idle,
+}
+
+/// What is known of one process.
+#[derive(Default)]
+pub struct Record {
+    pub probe: Probe,
+    pub emulator: Emulator,
+    activities: ActivityTracker,
+    motion: Motion,
+    nudges: Nudges,
+    agent: Option<&'static Agent>,
+    composer_is_empty: bool,
+    /// A message is being typed: the draft is ours, and no reason to call a person.
+    pub is_typed_into: bool,
+    /// Splits the output for the log.
+    splitter: LineSplitter,
+    pub log: LogBuffer,
+    /// Output is being passed on to stdout, and further output is not read meanwhile.
+    pub is_passing: bool,
+    drawn_at: Option<Instant>,
+    active_at: Option<Instant>,
+    progressed_at: Option<Instant>,
+    /// When the operator last typed a key.
+    keyed_at: Option<Instant>,
+    /// The operator has typed keys since the latest that ends a line.
+    has_begun_line: bool,
+    last_key: u8,
+    resized_at: Option<Instant>,
+    /// What was drawn since the window became smaller: what was cut off may have been a question. None: the agent has
+    /// drawn its composer anew since.
+    redrawn: Option<Emulator>,
+    /// The window's size when a question was last read on the screen.
+    question_size: (u16, u16),
+    /// When it was first looked at.
+    began_at: Option<Instant>,
+    /// When its children last computed.
+    computed_at: Option<Instant>,
+    /// When the children's processor time was last measured, and how much it was.
+    children: Option<(Instant, Duration)>,
+    echoes: Echoes,
+    /// The text by which the agent reported a used-up quota that is available again.
+    refilled_quota: Option<String>,
+    lines: Vec<String>,
+    pub end: Option<ProcessEnd>,
+    /// The operator has stopped the watcher.
+    pub is_stopped: bool,
+}
+
 impl Record {
+    /// Records that the process runs in a terminal of this size, in rows and columns.
+    pub fn runs(&mut self, probe: Probe, size: (u16, u16)) {
+        self.probe = probe;
+        self.emulator.resize(size);
+    }
+
+    /// Records the size that the terminal has now, which may be another than before.
+    pub fn resized(&mut self, size: (u16, u16), now: Instant) {
+        // What has drawn nothing so far draws nothing anew; what a pane showed before it was watched is drawn anew.
+        let is_drawn = self.drawn_at.is_some() || self.activities.on_screen().is_some();
+        let before = self.emulator.resize(size);
+        if before != size && is_drawn {
+            self.resized_at = Some(now);
+            if size.0 < before.0 || size.1 < before.1 {
+                self.redrawn = Some(self.emulator.emptied());
+            }
+        }
+    }
+
+    /// Records bytes that the process has written to its terminal.
+    pub fn output(&mut self, bytes: &[u8], now: Instant) {
+        self.emulator.process(bytes, now);
+        if let Some(redrawn) = &mut self.redrawn {
+            redrawn.process(bytes, now);
+        }
+        self.drawn(now);
+        let lines = self.splitter.split(bytes);
+        self.log_all(lines);
+    }
+
+    /// Replaces the screen by that of a pane, which has changed or not, in its text or in something else.
+    pub fn replace_screen(&mut self, mut screen: Emulator, has_changed: bool, has_other_text: bool, now: Instant) {
+        if has_changed {
+            self.drawn(now);
+        }
+        if has_other_text {
+            self.redrawn = None;
+        }
+        screen.set_drawn_at(self.drawn_at);
+        self.emulator = screen;
+    }
+
+    fn drawn(&mut self, now: Instant) {
+        self.drawn_at = Some(now);
+        if !self.echoes.is_awaited(now) {
+            self.active_at = Some(now);
+        }
+    }
+
+    /// Records that the process is blocked, since nobody reads its output. It counts as at work: it can show no sign of
+    /// life.
+    pub fn blocked(&mut self, now: Instant) {
+        self.active_at = Some(now);
+        self.progressed_at = Some(now);
+    }
+
+    /// Records keys that the operator has typed.
+    pub fn keyed(&mut self, keys: &[u8], now: Instant) {
+        self.keyed_at = Some(now);
+        for key in keys {
+            self.has_begun_line = !ENDING_A_LINE.contains(key) || QUOTING.contains(&self.last_key);
+            self.last_key = *key;
+        }
+        self.activities.keyed();
+    }
+
+    /// Whether the operator has typed a key since then; it waits until a message has been typed.
+    pub fn was_keyed_since(&self, then: Instant) -> bool {
+        self.keyed_at.is_some_and(|at| then <= at)
+    }
+
+    /// Records an event that a hook of the agent has reported, as JSON.
+    pub fn hook_event(&mut self, json: &str, now: Instant) {
+        let Some(HookEvent { statement, is_progress }) = HookEvent::parse(json) else { return };
+        let had_question = self.question_since();
+        self.activities.add(statement, now);
+        self.active_at = Some(now);
+        if is_progress || self.question_since() != had_question {
+            self.progressed_at = Some(now);
+        }
+    }
+
+    /// Records that a used-up quota is available again: what the screen still says of it is out of date.
+    pub fn quota_refilled(&mut self) {
+        self.refilled_quota = self.activities.current().map(|known| known.statement.question.clone());
+    }
+
+    pub(super) fn question_since(&self) -> Option<Instant> {
+        self.activities.current().filter(|known| known.statement.activity.needs_person()).map(|known| known.since)
+    }
+
+    /// Records that a nudge is being typed, or has just been.
+    pub fn typed(&mut self, message: &str, now: Instant) {
+        self.echoes.typed(message, &self.lines, now);
+    }
+
+    /// Records that the process was relaunched: nothing that was known of the one before holds for it.
+    pub fn relaunched(&mut self) {
+        let log = std::mem::take(&mut self.log);
+        *self = Record { log, nudges: self.nudges, is_stopped: self.is_stopped, ..Record::default() };
+        self.log.push(RELAUNCHED.to_owned());
+        self.emulator.process(RELAUNCHED.as_bytes(), Instant::now());
+        self.emulator.process(b"\r\n", Instant::now());
+    }
+
+    pub fn log_all(&mut self, lines: Vec<String>) {
+        lines.into_iter().for_each(|line| self.log.push(line));
+    }
+
+    /// Whether the program draws where it likes: then the watcher must not print a line between its own.
+    pub fn is_full_screen(&self) -> bool {
+        self.end.is_none()
+            && (self.emulator.is_alternate() || self.probe.mode().is_none_or(|mode| !mode.canonical || !mode.echo))
+    }
+
     /// `is_alone`: nobody else reads the keys. Children that compute are progress until so long after the latest other
     /// progress.
     pub fn snapshot(&mut self, is_alone: bool, computing_max: Duration, now: Instant) -> Snapshot {
@@ -111,7 +292,7 @@ impl Record {
     fn assess(&mut self, is_alone: bool, now: Instant) {
         self.find_agent();
         // A screen that is painted in part says nothing that is true.
-        if self.is_painting(now) && self.end.is_none() {
+        if self.emulator.is_painting(now) && self.end.is_none() {
             return;
         }
         let look = self.emulator.look(self.probe.mode(), now);
@@ -213,7 +394,7 @@ impl Record {
             Some(_) if is_idle && self.keyed_at.is_some_and(|at| now.duration_since(at) < TYPING_LASTS) => {
                 "is being typed into by a person"
             }
-            Some(_) if is_idle && self.has_unread() => "has not read what was typed into it",
+            Some(_) if is_idle && self.probe.has_unread() => "has not read what was typed into it",
             Some(_) if is_idle && (!self.composer_is_empty || self.has_begun_line()) => "has a draft in its composer",
             Some(_) if is_idle => return None,
             Some(_) => match known {
@@ -224,12 +405,6 @@ impl Record {
         Some(refusal.to_owned())
     }
 
-    /// Reads the screen anew, and returns why nothing may be typed now.
-    fn assess_refusal(&mut self, is_alone: bool, now: Instant) -> Option<String> {
-        self.assess(is_alone, now);
-        self.refusal(now)
-    }
-
     /// Whether the screen is being drawn, so that what is known of it may be out of date.
     pub fn is_drawing(&self, now: Instant) -> bool {
         self.is_unread() || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
@@ -238,11 +413,6 @@ impl Record {
     /// Whether what the agent draws is not all on the screen that is known.
     fn is_unread(&self) -> bool {
         self.is_passing || !self.emulator.is_whole()
-    }
-
-    /// Whether only a part of the screen is painted, by the program's own account, and the rest is to be waited for.
-    pub fn is_painting(&mut self, now: Instant) -> bool {
-        self.emulator.is_painting(now)
     }
 
     /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
@@ -266,16 +436,6 @@ impl Record {
         self.agent.is_some_and(Agent::is_vouched_for) && self.probe.mode().is_some_and(|mode| mode.canonical)
     }
 
-    /// Whether something was typed that was not read yet.
-    pub fn has_unread(&self) -> bool {
-        self.probe.has_unread()
-    }
-
-    /// Discards what was typed and not read yet.
-    pub fn discard_unread(&self) {
-        self.probe.discard_unread();
-    }
-
     /// Whether a person has begun a line that the prompt may hide, since it was drawn anew. An agent that is known
     /// shows all of its composer.
     fn has_begun_line(&self) -> bool {
@@ -291,6 +451,54 @@ impl Record {
     /// The keys that clear the composer.
     pub fn clearing_keys(&self) -> &'static str {
         self.agent.and_then(|agent| agent.clear.as_deref()).unwrap_or(KILL_LINE)
+    }
+}
+
+/// A record that several threads share. It is not locked while all processes are looked at: a person's keys would wait.
+#[derive(Clone)]
+pub struct SharedRecord(Arc<Mutex<Record>>);
+
+impl SharedRecord {
+    pub fn new(nudges: Nudges) -> SharedRecord {
+        SharedRecord(Arc::new(Mutex::new(Record { nudges, ..Record::default() })))
+    }
+
+    /// Locks the record; a thread that panicked while it held the lock left the record valid.
+    pub fn lock(&self) -> MutexGuard<'_, Record> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Children that compute are progress until so long after the latest other progress.
+    pub fn snapshot(&self, computing_max: Duration) -> Snapshot {
+        let is_alone = self.shows_its_composer();
+        self.lock().snapshot(is_alone, computing_max, Instant::now())
+    }
+
+    /// Why nothing may be typed now, and whether the screen is being drawn.
+    pub fn assess_refusal(&self) -> (Option<String>, bool) {
+        let is_alone = self.shows_its_composer();
+        let (now, mut record) = (Instant::now(), self.lock());
+        record.assess(is_alone, now);
+        (record.refusal(now), record.is_drawing(now))
+    }
+
+    /// Whether the screen shows an idle composer, and keys would reach the agent itself.
+    fn shows_its_composer(&self) -> bool {
+        self.lock().shows_composer(Instant::now()) && self.reads_alone()
+    }
+
+    /// Whether keys reach the agent itself, as far as each look finds out: no child that it lets read is behind what
+    /// looks like its composer. Where the operator vouches for the program, that is found out once, before anything is
+    /// typed.
+    pub fn reads_alone(&self) -> bool {
+        let is_vouched_for = self.lock().agent.is_some_and(Agent::is_vouched_for);
+        is_vouched_for || self.has_no_other_reader()
+    }
+
+    /// Whether only the program itself could read what is typed: a look at all processes.
+    pub fn has_no_other_reader(&self) -> bool {
+        let probe = self.lock().probe.clone();
+        probe.reads_alone()
     }
 }
 

@@ -3,9 +3,7 @@
 //! All bytes pass both ways unchanged: the operator's terminal is in raw mode meanwhile, and restored at the end.
 //! Without a terminal, stdin is typed, and its end is not passed on: a nudge may still come.
 
-mod boundary;
 mod keyboard;
-mod keys;
 mod output_pump;
 
 use std::ffi::OsString;
@@ -23,9 +21,10 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pt
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::event::WatchEvent;
+use super::backend::{Backend, ProcessEnd, WatchEvent};
 use super::probe::Probe;
-use super::record::{End, SharedRecord};
+use super::record::SharedRecord;
+use crate::rules::Id;
 use crate::screen::report::VARIABLE;
 use crate::text::redact;
 use keyboard::Keyboard;
@@ -82,8 +81,8 @@ pub struct Terminal {
     command: AgentCommand,
     master: Box<dyn MasterPty + Send>,
     process: Option<Pid>,
-    pub output: Arc<OutputPump>,
-    pub keyboard: Keyboard,
+    output: Arc<OutputPump>,
+    keyboard: Keyboard,
     record: SharedRecord,
     events: Sender<WatchEvent>,
 }
@@ -99,7 +98,7 @@ impl Terminal {
     }
 
     /// Starts the command again, in a new pseudo-terminal: the old process may have changed the mode of its own.
-    pub fn relaunch(&mut self) -> Result<()> {
+    fn start_again(&mut self) -> Result<()> {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
         self.record.lock().relaunched();
@@ -111,35 +110,59 @@ impl Terminal {
         self.master = pair.master;
         Ok(())
     }
+}
+
+impl Backend for Terminal {
+    fn outlives_watcher(&self) -> bool {
+        false
+    }
+
+    fn type_message(&self, message: String, command_id: Id) -> bool {
+        self.keyboard.type_message(message, command_id)
+    }
+
+    fn relaunch(&mut self) -> bool {
+        self.start_again().is_ok()
+    }
 
     /// Shows by the terminal's title, its bell and a notification why a person is needed; None removes the title.
-    pub fn mark(&self, reason: Option<&str>) {
+    fn mark(&self, reason: Option<&str>) {
         if !self.command.shows_sequences {
             return;
         }
-        let title = self.record.lock().title().to_owned();
         let sequence = match reason {
             Some(reason) => format!("\x1b]0;⚠ {reason}\x07\x07\x1b]9;{reason}\x07"),
-            None => format!("\x1b]0;{}\x07", redact(&title)),
+            None => format!("\x1b]0;{}\x07", redact(self.record.lock().emulator.title())),
         };
         self.output.insert(sequence.as_bytes());
     }
 
-    /// Adopts the new size of the operator's window.
-    pub fn resize(&self) {
+    fn resize(&self) {
         let size = window_size();
         self.record.lock().resized((size.rows, size.cols), Instant::now());
         let _ = self.master.resize(size);
     }
 
-    /// Sends a signal to the process and its children. The output of a process that is killed is not waited for.
-    pub fn kill(&self, signal: Signal) {
+    fn is_blocked(&self) -> bool {
+        self.output.is_blocked()
+    }
+
+    fn interrupted_at(&self) -> Option<Instant> {
+        self.keyboard.interrupted_at()
+    }
+
+    /// The output of a process that is killed is not waited for.
+    fn kill(&self, signal: Signal) {
         if signal == Signal::KILL {
             self.output.abandon();
         }
         if let Some(process) = self.process {
             let _ = kill_process_group(process, signal);
         }
+    }
+
+    fn flush_inserts(&self) {
+        self.output.flush_inserts();
     }
 }
 
@@ -158,27 +181,22 @@ fn window_size() -> PtySize {
     }
 }
 
-fn probe(command: &AgentCommand, pair: &PtyPair, process: Option<Pid>) -> Probe {
-    let process = process.map(|process| process.as_raw_nonzero().get());
-    Probe { terminal: pair.master.tty_name(), process, command: command.words.clone() }
-}
-
-type Spawned = (Option<Pid>, Arc<OutputPump>);
-
 /// Starts the command, a thread that passes its output on, and one that waits for its end.
 fn spawn(
     command: &AgentCommand,
     pair: &PtyPair,
     record: &SharedRecord,
     events: &Sender<WatchEvent>,
-) -> Result<Spawned> {
+) -> Result<(Option<Pid>, Arc<OutputPump>)> {
     let reader = pair.master.try_clone_reader()?;
     let child: Box<dyn Child> = pair.slave.spawn_command(command.builder()).context("starting the command")?;
     // Only the concrete type reports the signal that ended it.
     let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
-    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let id = i32::try_from(child.id()).ok();
+    let process = id.and_then(Pid::from_raw);
+    let probe = Probe { terminal: pair.master.tty_name(), process: id, command: command.words.clone() };
     let size = pair.master.get_size().map_or((24, 80), |size| (size.rows, size.cols));
-    record.lock().runs(probe(command, pair, process), size);
+    record.lock().runs(probe, size);
     let (done, is_done) = sync_channel(1);
     let output = Arc::new(OutputPump::new(record.clone()));
     let pump = Arc::clone(&output);
@@ -195,13 +213,14 @@ fn spawn(
     Ok((process, output))
 }
 
-fn end_of(mut child: std::process::Child) -> End {
+fn end_of(mut child: std::process::Child) -> ProcessEnd {
     let status = child.wait();
     let (exit_code, signal) = status.map_or((None, None), |status| (status.code(), status.signal()));
-    End { at: Instant::now(), exit_code, signal }
+    ProcessEnd { at: Instant::now(), exit_code, signal }
 }
 
-/// The operator's terminal in raw mode. Dropping it restores the mode before.
+/// The operator's terminal in raw mode, if there is one. Dropping it restores the mode before.
+#[derive(Default)]
 pub struct RawMode(Option<Termios>);
 
 impl RawMode {
@@ -214,11 +233,6 @@ impl RawMode {
             let _ = tcsetattr(stdin(), OptionalActions::Now, &raw);
         }
         RawMode(before)
-    }
-
-    /// Leaves the terminal unchanged.
-    pub fn none() -> RawMode {
-        RawMode(None)
     }
 
     pub fn is_on(&self) -> bool {

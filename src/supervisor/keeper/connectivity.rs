@@ -7,7 +7,7 @@ use diesel::result::Error as QueryError;
 
 use crate::store::Abort;
 use crate::store::db::errors;
-use crate::supervisor::event::WatchEvent;
+use crate::supervisor::backend::WatchEvent;
 
 /// The first pause between attempts to reach a lost database, and the longest one after it has doubled each time.
 const RETRY_MIN: Duration = Duration::from_millis(500);

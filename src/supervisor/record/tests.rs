@@ -13,7 +13,7 @@ struct Story {
 
 impl Story {
     fn new() -> Story {
-        Story { record: Record::new(Nudges::Idle), began: Instant::now() }
+        Story { record: Record { nudges: Nudges::Idle, ..Record::default() }, began: Instant::now() }
     }
 
     /// One line, then silence until a nudge is typed at the tenth second.
@@ -162,14 +162,14 @@ fn a_person_who_types_makes_no_progress() {
 fn the_log_is_not_held_in_more_than_a_megabyte() {
     let mut story = Story::new();
     (0..3000).for_each(|n| story.prints(&format!("{n} {}\n", "x".repeat(1000)), 0.0));
-    let lines = story.record.take_log();
+    let lines = story.record.log.take();
     assert!((1_000..1_100).contains(&lines.len()), "{}", lines.len());
     assert!(lines.back().is_some_and(|line| line.starts_with("2999 ")));
 }
 
 /// Claude Code with this draft in its composer, and the cursor so many columns behind its mark.
 fn composing(draft: &str, column: usize) -> Record {
-    let mut record = Record::new(Nudges::Known);
+    let mut record = Record { nudges: Nudges::Known, ..Record::default() };
     record.runs(Probe::in_raw_mode("claude"), (24, 80));
     record.output(screen_with(draft, column).as_bytes(), Instant::now());
     record.snapshot(true, HOUR, Instant::now());
@@ -216,10 +216,10 @@ fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
 #[test]
 fn a_screen_whose_output_is_not_read_is_not_believed() {
     let mut record = composing("(sweep) go on", 13);
-    record.set_passing(true);
+    record.is_passing = true;
     assert_eq!(record.draft("(sweep) go on", true, Instant::now()), Draft::Unread);
     assert!(record.is_drawing(Instant::now() + Duration::from_secs(9)));
-    record.set_passing(false);
+    record.is_passing = false;
     assert_eq!(record.draft("(sweep) go on", true, Instant::now()), Draft::Message, "negative control");
     assert_eq!(record.draft("(sweep) go on", false, Instant::now()), Draft::NoComposer, "somebody else reads");
 }

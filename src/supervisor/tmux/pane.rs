@@ -1,11 +1,12 @@
-//! A pane, and what tmux reports of it.
+//! A pane, what tmux reports of it, and the mark at its window.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::client::Client;
 use crate::screen::Capture;
 use crate::supervisor::output::LineSplitter;
 use crate::supervisor::probe::Probe;
@@ -30,7 +31,7 @@ const NO_PANE: &str = "there is no such pane";
 /// A pane, and the command that ran in it at the start.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    pub(super) client: Client,
+    pub(super) tmux: Tmux,
     /// `%3`: a name may mean another pane later.
     pub(super) id: String,
     first_command: String,
@@ -54,18 +55,19 @@ pub struct PaneState {
 }
 
 /// What tmux answers about a pane.
-pub enum Answer {
+pub enum PaneAnswer {
     Pane(PaneState),
     Gone,
     /// tmux cannot be run, or has no server.
     Nothing,
 }
 
-impl Answer {
+impl PaneAnswer {
+    /// The pane, if it is there.
     pub fn pane(self) -> Option<PaneState> {
         match self {
-            Answer::Pane(pane) => Some(pane),
-            Answer::Gone | Answer::Nothing => None,
+            PaneAnswer::Pane(pane) => Some(pane),
+            PaneAnswer::Gone | PaneAnswer::Nothing => None,
         }
     }
 }
@@ -76,15 +78,15 @@ impl Pane {
     /// # Errors
     /// Why it cannot be watched.
     pub fn find(name: &str, withheld: Vec<String>) -> Result<Pane, String> {
-        let client = Client { withheld };
-        let asked = client.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
+        let tmux = Tmux { withheld };
+        let asked = tmux.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
         let asked = asked.map_err(|error| format!("tmux cannot be run: {error}"))?;
         let id = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
         if !asked.status.success() || !id.starts_with('%') {
             let why = String::from_utf8_lossy(&asked.stderr).into_owned();
             return Err(if why.trim().is_empty() { NO_PANE.to_owned() } else { why });
         }
-        let mut pane = Pane { client, id, first_command: String::new() };
+        let mut pane = Pane { tmux, id, first_command: String::new() };
         let state = pane.settled().ok_or(NO_PANE)?;
         if state.is_dead {
             return Err("its process has ended already".to_owned());
@@ -100,7 +102,7 @@ impl Pane {
 
     /// Where the program in it works.
     pub fn directory(&self) -> PathBuf {
-        let asked = self.client.ask(&["display-message", "-p", "-t", &self.id, "#{pane_current_path}"]);
+        let asked = self.tmux.ask(&["display-message", "-p", "-t", &self.id, "#{pane_current_path}"]);
         PathBuf::from(asked.unwrap_or_default().trim_end_matches('\n'))
     }
 
@@ -134,7 +136,7 @@ impl Pane {
     }
 
     /// Asks tmux in one call, so that the screen and what is said of it are of one moment.
-    pub fn query(&self) -> Answer {
+    pub fn query(&self) -> PaneAnswer {
         // The command comes last, since the agent chooses it, as it does the title on the next line.
         const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
             #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} \
@@ -143,17 +145,17 @@ impl Pane {
         let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
         let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];
         let display = |format| ["display-message", "-p", "-t", id, format, ";"];
-        let asked = self.client.call(&[&display(FORMAT)[..], &display("#{pane_title}"), &capture].concat());
+        let asked = self.tmux.call(&[&display(FORMAT)[..], &display("#{pane_title}"), &capture].concat());
         let answer = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        let Some((first, rest)) = answer.split_once('\n') else { return Answer::Nothing };
+        let Some((first, rest)) = answer.split_once('\n') else { return PaneAnswer::Nothing };
         let mut parts = first.splitn(16, ' ');
         let mut next = || parts.next().unwrap_or_default();
-        // Of a pane that is gone tmux answers with empty values.
+        // About a pane that is gone, tmux answers with empty values.
         if next() != self.id {
-            return Answer::Gone;
+            return PaneAnswer::Gone;
         }
         let (title, text) = rest.split_once('\n').unwrap_or((rest, ""));
-        Answer::Pane(PaneState {
+        PaneAnswer::Pane(PaneState {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
@@ -176,7 +178,106 @@ impl Pane {
     /// Its last lines, for the log. They are joined as before they were wrapped, so that no credential is cut in two.
     pub fn last_lines(&self) -> Option<Vec<String>> {
         let first = format!("-{HISTORY_LINES}");
-        let text = self.client.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
+        let text = self.tmux.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
         Some(LineSplitter::default().split(text.as_bytes()))
+    }
+}
+
+/// Calls the program `tmux`.
+#[derive(Clone, Debug)]
+pub struct Tmux {
+    /// The variables that no call inherits: the agent, which is the same user, could read them from the running call.
+    withheld: Vec<String>,
+}
+
+impl Tmux {
+    /// What tmux prints; None if it fails.
+    pub fn ask(&self, arguments: &[&str]) -> Option<String> {
+        let output = self.call(arguments).ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn call(&self, arguments: &[&str]) -> std::io::Result<Output> {
+        let mut command = Command::new("tmux");
+        for name in &self.withheld {
+            command.env_remove(name);
+        }
+        // The agent writes UTF-8, whatever the locale is here.
+        command.arg("-u").args(arguments).stdin(Stdio::null()).output()
+    }
+}
+
+/// A word as an argument: tmux takes a semicolon at its end for the end of the command.
+fn escaped(word: &str) -> String {
+    word.strip_suffix(';').map_or(word.to_owned(), |word| format!("{word}\\;"))
+}
+
+/// A word as a part of a command that is an argument itself.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The options of a window that say how its name is shown.
+const FORMATS: [&str; 2] = ["window-status-format", "window-status-current-format"];
+
+const MARK: &str = "⚠ ";
+
+/// A mark in tmux's status line, at the window of a session that needs a person.
+///
+/// It stands before the operator's own format of the window's name, and no word of the agent's is part of it: tmux runs
+/// what stands in `#(…)`.
+pub struct WindowMark {
+    tmux: Tmux,
+    pane: String,
+    /// The window's formats before the mark was set; None for a format that it had from the global options.
+    before: Mutex<Option<[Option<String>; 2]>>,
+}
+
+impl WindowMark {
+    pub fn new(tmux: Tmux, pane: String) -> WindowMark {
+        WindowMark { tmux, pane, before: Mutex::new(None) }
+    }
+
+    pub fn set(&self, is_on: bool) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        match (is_on, before.take()) {
+            // Another watcher has marked the same window.
+            (true, None) if self.of_window(FORMATS[0]).is_some_and(|format| format.starts_with(MARK)) => {}
+            (true, None) => {
+                *before = Some(FORMATS.map(|format| self.of_window(format)));
+                for format in FORMATS {
+                    let Some(shown) = self.ask(&["show-options", "-A", "-w", "-v"], format) else { continue };
+                    self.set_option(format, &format!("{MARK}{shown}"));
+                }
+            }
+            (false, Some(formats)) => {
+                for (format, before) in FORMATS.iter().zip(formats) {
+                    match before {
+                        Some(before) => self.set_option(format, &before),
+                        None => self.tmux.ask(&["set-option", "-w", "-u", "-t", &self.pane, format]),
+                    };
+                }
+            }
+            (_, unchanged) => *before = unchanged,
+        }
+    }
+
+    fn set_option(&self, format: &str, value: &str) -> Option<String> {
+        self.tmux.ask(&["set-option", "-w", "-t", &self.pane, format, &escaped(value)])
+    }
+
+    fn of_window(&self, format: &str) -> Option<String> {
+        self.ask(&["show-options", "-w", "-v"], format).filter(|value| !value.is_empty())
+    }
+
+    fn ask(&self, command: &[&str], format: &str) -> Option<String> {
+        let answer = self.tmux.ask(&[command, &["-t", &self.pane, format]].concat())?;
+        Some(answer.trim_end_matches('\n').to_owned())
+    }
+}
+
+impl Drop for WindowMark {
+    fn drop(&mut self) {
+        self.set(false);
     }
 }
