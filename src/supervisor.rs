@@ -95,9 +95,7 @@ pub fn run(watch: Watch) -> Result<u8> {
                 let _ = db.in_transaction(Access::Write, &options.timeouts, close);
             })?)
         }
-        WatchTarget::Pane(pane) => {
-            Box::new(WatchedPane::start(pane, options.interval, record.clone(), events.clone()))
-        }
+        WatchTarget::Pane(pane) => Box::new(WatchedPane::start(pane, options.interval, record.clone(), events.clone())),
     };
     let (calls, keeper_inbox) = channel();
     let alerts = options.alerts.clone();

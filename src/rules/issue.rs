@@ -6,8 +6,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
 use super::display::{HumanDuration, Quote};
+use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::display::{HumanDuration, Quote, humanize, linked};
+use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::issue::tried;
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 

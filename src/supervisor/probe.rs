@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::ioctl_fionread;
 use rustix::termios::{LocalModes, QueueSelector, tcflush, tcgetattr};
 
-use super::processes::{Process, is_shell};
+use super::processes::{Process, is_shell, reads_alone, terminals_from};
 use crate::screen::LineMode;
 
 /// A process and its terminal.
@@ -45,7 +45,7 @@ impl Probe {
     fn terminals(&self) -> Vec<PathBuf> {
         let Some(terminal) = &self.terminal else { return Vec::new() };
         let behind = self.process.zip(self.on_screen());
-        behind.map_or_else(|| vec![terminal.clone()], |(started, it)| it.terminals_from(terminal, started))
+        behind.map_or_else(|| vec![terminal.clone()], |(started, it)| terminals_from(terminal, &it, started))
     }
 
     /// Whether keys pass each terminal before that of the program on the screen as they are: one that edits or shows
@@ -80,7 +80,7 @@ impl Probe {
     /// Whether no process but this program could read its keys.
     pub fn reads_alone(&self) -> bool {
         let shown = self.process.zip(self.on_screen());
-        shown.is_none_or(|(started, process)| process.reads_alone(started)) && self.passes_keys_on()
+        shown.is_none_or(|(started, process)| reads_alone(&process, started)) && self.passes_keys_on()
     }
 
     fn on_screen(&self) -> Option<Process> {

@@ -4,7 +4,6 @@
 //! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.
 
 mod readers;
-mod starters;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{read, read_dir, read_link, read_to_string};
@@ -13,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::screen::Agents;
+pub use readers::{reads_alone, terminals_from};
 
 const LAUNCHERS: [&str; 25] = [
     "bwrap", "chroot", "chrt", "dbus-run-session", "doas", "dumb-init", "env", "gosu", "ionice", "nice", "nohup",
@@ -40,6 +40,7 @@ const LAUNCHERS_MAX: u32 = 16;
 /// How many children's processor times are added up: reading more would cost too much.
 const CHILDREN_MAX: usize = 200;
 
+/// One process, as Linux shows it at one moment.
 #[derive(Clone, Debug)]
 pub struct Process {
     id: i32,
@@ -73,7 +74,7 @@ impl Process {
             parent: i32::try_from(at(1)).ok()?,
             group: i32::try_from(at(2)).ok()?,
             terminal: time(at(4)),
-            // Of a process whose first thread has ended, others may go on.
+            // Other threads may go on when the first one has ended.
             has_ended: is_zombie && at(17) <= 1,
             foreground: i32::try_from(at(5)).ok()?,
             own_time: time(at(11)) + time(at(12)),
@@ -130,14 +131,6 @@ impl Process {
         is_one && !self.is_agent()
     }
 
-    /// What it has started and waits for, if that is one process, in the foreground with it.
-    fn waits_for(&self) -> Option<Process> {
-        let is_beside = |child: &Process| child.terminal == self.terminal && child.group == child.foreground;
-        let mut children = self.children().into_iter().filter(is_beside);
-        let waits = || self.starts_another() && self.only_waits(|_| true);
-        children.next().filter(|_| children.next().is_none() && waits())
-    }
-
     /// Whether it may be a shell at its prompt, whatever it calls itself.
     pub fn is_shell(&self) -> bool {
         let named =
@@ -186,8 +179,13 @@ impl Process {
         Duration::from_millis(10 * ticks)
     }
 
+    /// What Linux shows of the process in a file or directory of this name.
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/{name}", self.id))
+    }
+
     fn executable(&self) -> Option<PathBuf> {
-        read_link(format!("/proc/{}/exe", self.id)).ok()
+        read_link(self.path("exe")).ok()
     }
 
     /// The processes that run an agent's commands for it, where it does not run them itself.
@@ -205,23 +203,19 @@ impl Process {
 
     /// All processes, without their command lines: reading them would cost as much again.
     fn all() -> impl Iterator<Item = Process> {
-        let entries = read_dir("/proc").into_iter().flatten().flatten();
-        entries.filter_map(|entry| Process::without_words(entry.file_name().to_str()?.parse().ok()?))
+        entries("/proc").filter_map(|entry| Process::without_words(entry.file_name()?.to_str()?.parse().ok()?))
     }
 
+    /// Whether it works in the directory of another process, or below.
     fn works_where(&self, other: &Process) -> bool {
-        let directory = |process: &Process| read_link(format!("/proc/{}/cwd", process.id)).ok();
+        let directory = |process: &Process| read_link(process.path("cwd")).ok();
         directory(self).zip(directory(other)).is_some_and(|(its, others)| its.starts_with(others))
     }
 
     fn children(&self) -> Vec<Process> {
-        let tasks = read_dir(format!("/proc/{}/task", self.id)).into_iter().flatten().flatten();
-        let lists = tasks.filter_map(|task| read_to_string(task.path().join("children")).ok());
-        lists
-            .flat_map(|list| {
-                list.split_whitespace().filter_map(|id| Process::find(id.parse().ok()?)).collect::<Vec<_>>()
-            })
-            .collect()
+        let lists = entries(self.path("task")).filter_map(|task| read_to_string(task.join("children")).ok());
+        let ids = lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>());
+        ids.filter_map(Process::find).collect()
     }
 }
 
@@ -255,6 +249,12 @@ fn program(words: &[OsString]) -> String {
     Path::new(&*first).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// What stands in a directory; nothing if it cannot be read.
+fn entries(directory: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
+    read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// The command line of a process.
 fn words(process: i32) -> Vec<OsString> {
     let line = read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());

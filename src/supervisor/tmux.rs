@@ -18,7 +18,7 @@ use super::record::{DRAWING_LASTS, SharedRecord};
 use crate::rules::Id;
 use crate::screen::{Capture, Emulator};
 pub use pane::Pane;
-use pane::{PaneAnswer, LOSES_KEYS, PaneState, WindowMark, quoted};
+use pane::{LOSES_KEYS, PaneAnswer, PaneState, WindowMark, quoted};
 
 /// How long a shell must run until the agent counts as ended: a shell may run for a moment when an agent starts.
 const SHELL_LASTS: Duration = Duration::from_secs(1);

@@ -1,40 +1,46 @@
-//! How a session is registered, or taken up.
+//! How a session is registered, or taken up; and where it runs, by which it is called if it is given no name.
+
+use std::ffi::OsString;
+use std::fmt::{Display, Formatter, Result as FormatResult};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::TimeDelta;
 use diesel::result::{DatabaseErrorKind, Error};
 
-use super::place::Place;
 use crate::cli::WatchFlags;
 use crate::commands::open_database::OpenDatabase;
 use crate::conclusion::usage;
+use crate::rules::display::is_invisible;
 use crate::rules::{Id, Kind, Policy};
+use crate::screen::Agents;
 use crate::store::db::errors::Refused;
 use crate::store::hosts::rights::{self, Purpose};
 use crate::store::work::find;
 use crate::store::work::supervision::{self, Beginning, Lease, Watcher};
 use crate::store::{Abort, Db, Label};
+use crate::supervisor::WatchTarget;
 use crate::supervisor::keeper::LEFT_AFTER;
 use crate::text::redact;
 
 /// Watchers that begin in one directory at the same moment, and want its name.
 const RIVALS_MAX: u32 = 20;
 
-/// For so long at least a watcher counts as alive to those who want an explanation, however busy its machine is.
+/// How long a watcher counts as alive at least to those who want an explanation, however busy its machine is.
 const HEARD_OF_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
 /// The session that is to be watched.
-pub struct Wanted {
+pub struct WatchedSession {
     pub flags: WatchFlags,
     pub title: String,
-    pub place: Place,
+    pub place: WorkingPlace,
     pub tenant: Option<String>,
     pub interval: TimeDelta,
     /// The rules by which the watcher examines the session; none: the watcher leaves that to sweeps.
     pub policy: Option<Policy>,
 }
 
-impl Wanted {
+impl WatchedSession {
     /// Registers the session, or acquires one that is there.
     pub fn lease(&self, opened: &mut OpenDatabase) -> Result<Lease> {
         opened.store.refuse_unprovided(Kind::Session)?;
@@ -73,7 +79,7 @@ impl Wanted {
     }
 
     fn begin(&self, db: &mut Db) -> Result<Lease, Refused> {
-        let Wanted { flags, title, .. } = self;
+        let WatchedSession { flags, title, .. } = self;
         let tenant = self.tenant.as_deref();
         let agent = flags.agent.as_deref().map(|name| agent(db, name)).transpose()?;
         let issue = flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?;
@@ -92,7 +98,7 @@ impl Wanted {
         }
     }
 
-    /// Under the name of its directory, with the first number that no other session has.
+    /// Registers the session under the name of its directory, with the first number that no other session has.
     fn begin_without_name(&self, db: &mut Db, beginning: Beginning) -> Result<Lease, Refused> {
         let (directory, place) = (self.place.name(), self.place.to_string());
         let mut name = directory.clone();
@@ -107,7 +113,7 @@ impl Wanted {
         }
     }
 
-    /// After which a session counts as left by its watcher.
+    /// The silence after which a session counts as left by its watcher.
     fn silence(&self) -> TimeDelta {
         self.interval * LEFT_AFTER as i32
     }
@@ -122,7 +128,7 @@ impl Wanted {
     }
 }
 
-/// Another session, which has not ended, is called so.
+/// True if another session, which has not ended, has the name.
 fn is_taken(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))
 }
@@ -132,7 +138,45 @@ fn agent(db: &mut Db, name: &str) -> Result<Id, Refused> {
     Ok(found.map_err(|failure| usage(format!("--agent: {failure}")))?.id)
 }
 
-/// A session has nothing to do with another tenant's issue.
+/// Finds the issue on which the session works; it must be of the session's tenant.
 fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> Result<Label, Refused> {
     Ok(find::find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
+}
+
+/// The length of a name in characters.
+const NAME_MAX: usize = 100;
+
+/// A directory of a machine. In words it is the end of a title, by which another session of the same place is known.
+pub struct WorkingPlace {
+    directory: PathBuf,
+    host: String,
+}
+
+impl Display for WorkingPlace {
+    fn fmt(&self, f: &mut Formatter) -> FormatResult {
+        write!(f, "in {} on {}", redact(&self.directory.to_string_lossy()), redact(&self.host))
+    }
+}
+
+impl WorkingPlace {
+    pub fn find(target: &WatchTarget) -> WorkingPlace {
+        let directory = match target {
+            WatchTarget::Command(command) => command.directory.clone(),
+            WatchTarget::Pane(pane) => pane.directory(),
+        };
+        WorkingPlace { directory, host: whoami::hostname().unwrap_or_default() }
+    }
+
+    /// The name of a session that runs here: `api` for `/srv/api`.
+    pub fn name(&self) -> String {
+        let name = self.directory.file_name().map(Path::new).map(|name| redact(&name.to_string_lossy()));
+        let visible = name.unwrap_or_default().chars().filter(|c| !is_invisible(*c)).take(NAME_MAX).collect::<String>();
+        Some(visible.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| redact(&self.host))
+    }
+
+    /// The agent's name, if it is known, and the place: `Claude Code in /srv/api on web-1`.
+    pub fn with_agent(&self, words: &[OsString]) -> String {
+        let agent = Agents::get().of_command(words).map(|agent| format!("{} ", agent.name));
+        format!("{}{self}", agent.unwrap_or_default())
+    }
 }

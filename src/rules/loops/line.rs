@@ -110,7 +110,8 @@ impl Essence {
 /// Drops the words that occur in several frames: they are an animation.
 pub fn drop_animations(lines: &mut Vec<OutputLine>) {
     let moves = |line: &OutputLine| {
-        let differs = |other: &OutputLine| other.words == line.words && other.frame != line.frame && !other.frame.is_empty();
+        let differs =
+            |other: &OutputLine| other.words == line.words && other.frame != line.frame && !other.frame.is_empty();
         !line.frame.is_empty() && lines.iter().any(differs)
     };
     let moving: Vec<bool> = lines.iter().map(moves).collect();

@@ -168,7 +168,8 @@ impl KeyFinder {
         self.parser.advance(&mut self.found, bytes);
         // The escape key, or one with Alt: no report ends there.
         if let [.., 0x1b] | [.., 0x1b, b'P' | b'X' | b']' | b'^' | b'_'] = bytes {
-            *self = KeyFinder { found: ForeignKeys { has_key: true, ..ForeignKeys::default() }, ..KeyFinder::default() };
+            *self =
+                KeyFinder { found: ForeignKeys { has_key: true, ..ForeignKeys::default() }, ..KeyFinder::default() };
         }
         self.found.has_key
     }

@@ -4,8 +4,8 @@ use super::board::{BoardRow, Boards};
 use super::items::{Command, Item, Placed, Reading, What, place};
 use super::request::Source;
 use crate::rules::Kind;
-use crate::rules::board::Need;
 use crate::rules::board::BoardState;
+use crate::rules::board::Need;
 use crate::rules::issue::tried;
 use crate::store::db::types::RawInstant;
 
