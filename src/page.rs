@@ -9,16 +9,12 @@
 
 mod access;
 mod answer;
-mod assets;
 mod chart;
 mod databases;
 mod frame;
 mod item;
-mod lane;
-mod options;
 mod overview;
 mod reader;
-mod reading;
 mod route;
 mod serve;
 mod shown;
@@ -30,7 +26,7 @@ use crate::rules::Policy;
 use crate::store::Timeouts;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::links::HostUrl;
-pub use options::PageOptions;
+pub use access::PageOptions;
 pub use serve::{router, run};
 
 /// What the page is about, as the settings are now.

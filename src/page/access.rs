@@ -3,11 +3,11 @@
 //! On a loopback address everybody on this machine may, unless a token or a proxy is set. What is refused costs the
 //! same however often it is tried, and locks nobody out.
 
-use std::net::IpAddr;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -18,20 +18,54 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 use tracing::{debug, warn};
 
-use super::options::PageOptions;
-use crate::http::{Peer, host};
+use crate::conclusion::config;
+use crate::http::{Peer, host, is_local};
 use crate::text::redact;
 
-/// In which a proxy says who asks.
+/// The header in which a proxy says who asks.
 const WHO: HeaderName = HeaderName::from_static("x-forwarded-user");
 
 /// Refusals are logged once in this time.
 const QUIET: Duration = Duration::from_secs(60);
 
+/// Who may see the page. Without a token and a proxy: everybody on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct PageOptions {
+    /// Names under which it may be asked for, besides addresses and `localhost`.
+    pub hosts: Vec<String>,
+    /// The proxies that say who asks.
+    pub proxies: Vec<IpAddr>,
+    /// A person or program that has it may see the page.
+    pub token: Option<SecretString>,
+}
+
+impl PageOptions {
+    /// Characters that a token has at least: it can be tried as often as one likes.
+    pub const TOKEN_MIN: usize = 16;
+
+    /// True if everybody is asked who they are.
+    fn is_guarded(&self) -> bool {
+        self.token.is_some() || !self.proxies.is_empty()
+    }
+
+    /// Refuses an address at which others than this machine's users would see it.
+    pub fn refuse_open(&self, address: SocketAddr) -> Result<()> {
+        if is_local(address) || self.is_guarded() {
+            return Ok(());
+        }
+        Err(config(format!(
+            "SWEEP_HTTP is {address}: there everybody could read the page: set SWEEP_PAGE_TOKEN, or SWEEP_PAGE_PROXY \
+             to the addresses of the proxies that say who asks, or serve it at 127.0.0.1"
+        ))
+        .into())
+    }
+}
+
 /// Why a request is not answered: its status, and one line for people.
 pub type Refusal = (StatusCode, &'static str);
 
-pub struct Access {
+/// Answers of each request whether it may be answered.
+pub struct PageAccess {
     options: PageOptions,
     is_local: bool,
     refusals: Mutex<Refusals>,
@@ -44,12 +78,12 @@ struct Refusals {
     unsaid: u64,
 }
 
-impl Access {
-    pub fn new(options: PageOptions, is_local: bool) -> Access {
-        Access { options, is_local, refusals: Mutex::default() }
+impl PageAccess {
+    pub fn new(options: PageOptions, is_local: bool) -> PageAccess {
+        PageAccess { options, is_local, refusals: Mutex::default() }
     }
 
-    /// None: it may be answered.
+    /// Why this request is refused; none: it may be answered.
     pub fn refusal(&self, request: &Request) -> Option<Refusal> {
         if let Some(status) = host::refusal(request.uri(), request.headers(), |host| self.is_meant(host)) {
             let several = "Host: expected an address, or a name that SWEEP_PAGE_HOST has\n";
@@ -64,14 +98,15 @@ impl Access {
         Some(refusal)
     }
 
-    /// Where only this machine is served, an address is one of its own.
+    /// True if the page may be asked for under this name. Where only this machine is served, an address is one of its
+    /// own.
     fn is_meant(&self, host: &str) -> bool {
         let name = host::without_port(host);
         let is_address = if self.is_local { host::names_this_machine(host) } else { host::address_in(host).is_some() };
         is_address || self.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Of a request from this address.
+    /// Why a request from this address is refused, by what it says of who sent it.
     fn refusal_of(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<Refusal> {
         let PageOptions { proxies, token, .. } = &self.options;
         let is_same = |proxy: &IpAddr, peer: &IpAddr| proxy.to_canonical() == peer.to_canonical();
@@ -92,7 +127,7 @@ impl Access {
         }
     }
 
-    /// The first of a minute, with how many there were since the last.
+    /// Logs the first refusal of a minute, with how many there were since the last.
     fn log(&self, peer: Option<IpAddr>) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.unsaid += 1;
@@ -104,14 +139,14 @@ impl Access {
     }
 }
 
-/// The only header of a name.
+/// The value of a header that there is once.
 fn one(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     values.next().is_none().then_some(value)
 }
 
-/// Does a page of somebody else's load it, other than by a link that a person follows? All current browsers say so.
+/// True if a page of somebody else's loads this one, other than by a link that a person follows. All current browsers say so.
 /// Such a page could have the database read as often as it likes. <https://www.w3.org/TR/fetch-metadata/>
 fn is_fetched_elsewhere(headers: &HeaderMap) -> bool {
     let said = |name| one(headers, HeaderName::from_static(name)).map(HeaderValue::as_bytes);
@@ -119,7 +154,7 @@ fn is_fetched_elsewhere(headers: &HeaderMap) -> bool {
     is_elsewhere && said("sec-fetch-dest") != Some(b"document")
 }
 
-/// As a browser sends it, as the password of any user; or as `Bearer`.
+/// True if the headers hold the token: as a browser sends it, as the password of any user; or as `Bearer`.
 fn headers_hold(headers: &HeaderMap, token: &SecretString) -> bool {
     let Some((scheme, given)) = one(headers, AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '))
     else {
@@ -134,7 +169,7 @@ fn headers_hold(headers: &HeaderMap, token: &SecretString) -> bool {
     password.is_some_and(|password| is_same(password, token))
 }
 
-/// How long it takes says nothing of how much of it is right.
+/// Compares what was given with the token. How long that takes says nothing of how much of it is right.
 fn is_same(given: &[u8], token: &SecretString) -> bool {
     let signed = |key: &[u8]| {
         let mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
@@ -152,13 +187,13 @@ mod tests {
 
     const TOKEN: &str = "correct horse battery";
 
-    fn access(token: Option<&str>, proxies: &[&str]) -> Access {
+    fn access(token: Option<&str>, proxies: &[&str]) -> PageAccess {
         let proxies = proxies.iter().map(|proxy| proxy.parse().expect("an address")).collect();
         let options = PageOptions { hosts: vec!["ops.example".to_owned()], proxies, token: token.map(Into::into) };
-        Access::new(options, false)
+        PageAccess::new(options, false)
     }
 
-    fn status(access: &Access, peer: &str, headers: &[(&'static str, String)]) -> u16 {
+    fn status(access: &PageAccess, peer: &str, headers: &[(&'static str, String)]) -> u16 {
         let mut sent = HeaderMap::new();
         for (name, value) in headers {
             sent.append(HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header"));
@@ -241,7 +276,7 @@ mod tests {
         for host in ["evil.example", "localhost", "ops.example.evil", ""] {
             assert!(!elsewhere.is_meant(host), "{host}");
         }
-        let here = Access { is_local: true, ..access(None, &[]) };
+        let here = PageAccess { is_local: true, ..access(None, &[]) };
         assert!(here.is_meant("localhost:1") && here.is_meant("127.0.0.1") && here.is_meant("ops.example"));
         assert!(!here.is_meant("10.0.0.1") && !here.is_meant("evil.example"));
     }

@@ -1,4 +1,7 @@
-//! What goes over the wire: a document with its ETag, and the headers that keep it in its place.
+//! What goes over the wire: a document with its ETag, and the headers that keep it in its place; and the files of the
+//! page: its style sheet, and an icon for each state.
+
+use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::header::{
@@ -8,6 +11,8 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use sha2::{Digest, Sha256};
+
+use super::chart::Mark;
 
 /// How often a page refreshes itself. A header does it: an element would be one that assistive programs cannot stop,
 /// and there is no script.
@@ -24,13 +29,13 @@ pub enum Caching {
     Checked,
     /// Its address changes with its content.
     Forever,
-    /// Not at all: it says that something is wrong.
+    /// Kept by nobody: it says that something is wrong.
     Never,
 }
 
-/// Something to answer.
+/// What a request is answered with.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct PageDocument {
     pub status: StatusCode,
     pub media_type: &'static str,
     pub body: String,
@@ -38,18 +43,18 @@ pub struct Document {
     pub refreshes: bool,
 }
 
-impl Document {
-    pub fn html(body: String, refreshes: bool) -> Document {
+impl PageDocument {
+    pub fn html(body: String, refreshes: bool) -> PageDocument {
         let (status, caching) = (StatusCode::OK, Caching::Checked);
-        Document { status, media_type: "text/html; charset=utf-8", body, caching, refreshes }
+        PageDocument { status, media_type: "text/html; charset=utf-8", body, caching, refreshes }
     }
 
-    pub fn text((status, words): (StatusCode, &str)) -> Document {
+    pub fn text((status, words): (StatusCode, &str)) -> PageDocument {
         let (media_type, caching) = ("text/plain; charset=utf-8", Caching::Never);
-        Document { status, media_type, body: words.to_owned(), caching, refreshes: false }
+        PageDocument { status, media_type, body: words.to_owned(), caching, refreshes: false }
     }
 
-    /// To a request of this method with these headers. A page is as of the minute that stands on it: when nothing else
+    /// The answer to a request of this method with these headers. A page is as of the minute that stands on it: when nothing else
     /// has changed since the browser got it, what it still shows is true.
     pub fn answer(self, method: &Method, asked: &HeaderMap) -> Response {
         let etag = format!("\"{:.32}\"", hex(&Sha256::digest(&self.body)));
@@ -107,6 +112,30 @@ fn guard(headers: &mut HeaderMap) {
     }
 }
 
-pub fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+const STYLE: &str = include_str!("templates/style.css");
+
+const STYLE_PATH: &str = "/style.css";
+
+/// The address of the style sheet. It changes with the content, so that browsers may keep it.
+pub fn style_address() -> &'static str {
+    static ADDRESS: LazyLock<String> =
+        LazyLock::new(|| format!("{STYLE_PATH}?{:.16}", hex(&Sha256::digest(STYLE.as_bytes()))));
+    &ADDRESS
+}
+
+/// The file of the page that has this path.
+pub fn file(path: &str) -> Option<PageDocument> {
+    let file = |media_type, body: String, caching| {
+        Some(PageDocument { status: StatusCode::OK, media_type, body, caching, refreshes: false })
+    };
+    if path == STYLE_PATH {
+        return file("text/css; charset=utf-8", STYLE.to_owned(), Caching::Forever);
+    }
+    let name = path.strip_prefix("/icons/")?.strip_suffix(".svg")?;
+    let mark = Mark::ALL.iter().find(|mark| mark.name() == name)?;
+    file("image/svg+xml", mark.icon(), Caching::Checked)
 }

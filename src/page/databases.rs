@@ -4,8 +4,7 @@ use askama::Template;
 
 use super::chart::Mark;
 use super::frame::Frame;
-use super::reader::Known;
-use super::reading::{Read, Reading};
+use super::reader::{LastKnown, ReadView, ViewResult};
 use super::route::{Route, View};
 use super::shown::{Minute, Shown};
 use super::trouble::since;
@@ -31,7 +30,7 @@ struct DatabaseView {
 }
 
 impl DatabasesPage {
-    pub fn of(read: &[(String, Reading, Known)], route: &Route) -> DatabasesPage {
+    pub fn of(read: &[(String, ViewResult, LastKnown)], route: &Route) -> DatabasesPage {
         let databases: Vec<DatabaseView> =
             read.iter().map(|(name, reading, known)| DatabaseView::of(name, reading, *known, route)).collect();
         let total: i64 = databases.iter().map(|database| database.items).sum();
@@ -45,16 +44,16 @@ impl DatabasesPage {
 }
 
 impl DatabaseView {
-    fn of(name: &str, reading: &Reading, known: Known, route: &Route) -> DatabaseView {
+    fn of(name: &str, reading: &ViewResult, known: LastKnown, route: &Route) -> DatabaseView {
         let view = View::everything();
         let href = Route { database: Some(name.to_owned()), view, refreshes: route.refreshes };
         let (mark, summary, needs, items, as_of) = match reading {
-            Ok(Read::Work(read)) => {
+            Ok(ReadView::Work(read)) => {
                 let items = read.items_total;
                 let mark = Mark::from(read.sweeper.state);
                 (mark, Shown::of(&read.sweeper.summary), needs(items), items, Some(Minute(read.observed_at)))
             }
-            Ok(Read::Subject(_)) => (Mark::Away, Shown::of(""), String::new(), 0, None),
+            Ok(ReadView::Subject(_)) => (Mark::Away, Shown::of(""), String::new(), 0, None),
             Err(trouble) => (Mark::Away, Shown::of(&trouble.why), since(known), 0, known.read_at.map(Minute)),
         };
         DatabaseView { name: Shown::of(name), href, mark, summary, needs, items, as_of }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::assets;
+use super::answer::style_address;
 use super::chart::Mark;
 use super::route::{Here, Route, View};
 use super::shown::{Minute, Shown};
@@ -63,7 +63,7 @@ impl Frame {
             menu: Vec::new(),
             refreshes: route.refreshes,
             toggle: route.toggled(),
-            style: assets::style_address(),
+            style: style_address(),
         }
     }
 

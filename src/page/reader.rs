@@ -1,6 +1,7 @@
 //! Reading a database for those who ask: at most two readings at a time, however many ask. They share what is fresh.
 //! What needs a person is read in a lane of its own, which nothing else that is asked for can hold up.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,51 +13,147 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use super::Viewed;
-use super::lane::Lane;
-use super::reading::{Read, Reading, Trouble};
 use super::route::View;
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::report::explain::Explanation;
 use crate::rules::Policy;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::attention::{KeptDays, PageRequest, Scope, read_with};
+use crate::store::read::attention::{Attention, KeptDays, PageRequest, Scope, read_with};
 use crate::text::redact;
 
-/// A connection lasts ten seconds: whoever waits for a database that does not answer still gets an answer.
+/// How long somebody who asks waits. A connection lasts ten seconds: for a database that does not answer there still is
+/// an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What has been read for so long is slow, or never comes to an end.
+const SLOW: Duration = Duration::from_millis(2500);
+
+/// What was read so short a time ago is shown again; what took long to read, for so many times as long, while the
+/// database answers at all.
+const FRESH: Duration = Duration::from_secs(2);
+const FRESH_TIMES: u32 = 4;
+const FRESH_MAX: Duration = Duration::from_secs(60);
+
+/// So many readings of a lane are kept for those who ask at the same time.
+const KEPT: usize = 8;
+
+/// What was read of a database.
+#[derive(Clone, Debug)]
+pub enum ReadView {
+    Work(Arc<Attention>),
+    Subject(Arc<Explanation>),
+}
+
+/// Why nothing could be read, as it may be shown.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub conclusion: Conclusion,
+    pub why: String,
+}
+
+pub type ViewResult = Result<ReadView, Trouble>;
+
+impl Trouble {
+    pub fn of(error: &anyhow::Error) -> Trouble {
+        Trouble { conclusion: conclusion_of(error), why: redact(&format!("{error:#}")) }
+    }
+
+    /// True if the question may be answered when it is asked again.
+    pub fn may_pass(&self) -> bool {
+        self.is_of_the_database() || self.conclusion == Conclusion::Busy
+    }
+
+    /// False if the question was wrong, or one row is, or others were first.
+    pub fn is_of_the_database(&self) -> bool {
+        !matches!(self.conclusion, Conclusion::Usage | Conclusion::SomeFailed | Conclusion::Busy)
+    }
+}
 
 /// What is known of a database while it is away.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct LastKnown {
     /// When it was last read, by its own clock.
     pub read_at: Option<DateTime<Utc>>,
     /// Since when it could not be read.
     away_since: Option<Instant>,
-    /// How long the last reading took that came to an end.
+    /// How long the last reading of the work took that came to an end.
     took: Duration,
 }
 
-impl Known {
+impl LastKnown {
     pub fn away_for(&self) -> Option<Duration> {
         self.away_since.map(|since| since.elapsed())
     }
 }
 
-/// Of one database.
+/// Serialises the readings of one database, and keeps the latest.
+#[derive(Clone, Default)]
+struct Lane {
+    /// The latest readings, the latest first. The task that holds them reads.
+    kept: Arc<AsyncMutex<VecDeque<KeptView>>>,
+    /// Since when somebody reads.
+    read_since: Arc<Mutex<Option<Instant>>>,
+}
+
+#[derive(Clone)]
+struct KeptView {
+    view: View,
+    read_at: Instant,
+    /// Until then it is shown again.
+    until: Instant,
+    reading: ViewResult,
+}
+
+/// Keeps a reading. What went wrong is tried again soon, however long it took.
+fn keep(kept: &mut VecDeque<KeptView>, view: View, reading: ViewResult, took: Duration) {
+    let read_at = Instant::now();
+    kept.retain(|one| one.view != view && read_at < one.until);
+    kept.truncate(KEPT - 1);
+    let fresh = if reading.is_ok() { (FRESH_TIMES * took).clamp(FRESH, FRESH_MAX) } else { FRESH };
+    kept.push_front(KeptView { view, read_at, until: read_at + fresh, reading });
+}
+
+/// Says that somebody reads in a lane until this is dropped, however the reading ends.
+struct Turn(Lane);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.set_read_since(None);
+    }
+}
+
+impl Lane {
+    fn begin(&self, now: Instant) -> Turn {
+        self.set_read_since(Some(now));
+        Turn(self.clone())
+    }
+
+    fn set_read_since(&self, since: Option<Instant>) {
+        *self.read_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// True if what is read now has been read for long.
+    fn is_slow(&self) -> bool {
+        let since = *self.read_since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.is_some_and(|since| SLOW <= since.elapsed())
+    }
+}
+
+/// Reads one database.
 #[derive(Clone, Default)]
 pub struct Reader {
     front: Lane,
     others: Lane,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<LastKnown>>,
     days: Arc<KeptDays>,
-    /// Whoever holds it counts the days anew.
+    /// The task that holds it counts the days anew.
     counting: Arc<AsyncMutex<()>>,
 }
 
 impl Reader {
     /// What this view shows, read now or a moment ago.
-    pub async fn read(&self, database: &Found, view: &View, viewed: &Viewed, turns: &Arc<Semaphore>) -> Reading {
+    pub async fn read(&self, database: &Found, view: &View, viewed: &Viewed, turns: &Arc<Semaphore>) -> ViewResult {
         // Of the sweeps the same is shown as beside the work.
         let view = if *view == View::Sweeps { View::everything() } else { view.clone() };
         let lane = if view == View::everything() { &self.front } else { &self.others };
@@ -64,8 +161,9 @@ impl Reader {
         read.unwrap_or_else(|_| self.silence(lane))
     }
 
-    /// It may answer nothing, or there is that much to read, or others were first.
-    fn silence(&self, lane: &Lane) -> Reading {
+    /// Why there was no answer in time: the database may answer nothing, or there is that much to read, or others were
+    /// first.
+    fn silence(&self, lane: &Lane) -> ViewResult {
         let (patience, took) = (PATIENCE.as_secs(), self.known().took);
         if !lane.is_slow() {
             let why = format!("others are shown what they asked for: it was not its turn within {patience} seconds");
@@ -78,14 +176,15 @@ impl Reader {
             ),
             _ => format!("it has not answered within {patience} seconds"),
         };
-        self.note(&Err(Trouble { conclusion: Conclusion::Unavailable, why }), took)
+        self.learn(Err(Trouble { conclusion: Conclusion::Unavailable, why }), took)
     }
 
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> LastKnown {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A reading that takes too long goes on without the one who asked for it, and nobody else begins another.
+    /// Reads when nobody else does. A reading that takes too long goes on without the one who asked for it, and nobody
+    /// else begins another.
     async fn read_in_turn(
         &self,
         lane: &Lane,
@@ -93,30 +192,28 @@ impl Reader {
         view: View,
         viewed: Viewed,
         turns: &Arc<Semaphore>,
-    ) -> Reading {
-        let mut recent = Arc::clone(&lane.recent).lock_owned().await;
-        let kept = recent.find(&view);
-        if let Some(kept) = kept.iter().find(|kept| kept.is_fresh()) {
-            return kept.reading.clone();
+    ) -> ViewResult {
+        let mut kept = Arc::clone(&lane.kept).lock_owned().await;
+        let known = kept.iter().find(|one| one.view == view && Instant::now() < one.until).cloned();
+        if let Some(known) = known.iter().find(|known| known.read_at.elapsed() < FRESH) {
+            return known.reading.clone();
         }
         let (reader, lane, turn) = (self.clone(), lane.clone(), Arc::clone(turns).acquire_owned().await);
         let reading = spawn_blocking(move || {
             let (_turn, began) = (turn, Instant::now());
             let in_lane = lane.begin(began);
             // What took long to read is shown again, but never as if a database that is away were there.
-            let reading = match kept.map(|kept| is_there(&database, &viewed).map(|()| kept.reading)) {
-                Some(Ok(reading)) => reading,
-                read_or_gone => {
-                    let read = match read_or_gone {
-                        Some(Err(error)) => Err(error),
-                        _ => reader.read_now(&database, &view, &viewed),
-                    };
-                    let reading = reader.note(&read.map_err(|error| Trouble::of(&error)), began.elapsed());
-                    recent.keep(view, reading.clone(), began.elapsed());
+            let gone = known.as_ref().and_then(|_| is_there(&database, &viewed).err());
+            let reading = match (known, gone) {
+                (Some(known), None) => known.reading,
+                (_, gone) => {
+                    let read = gone.map_or_else(|| reader.read_now(&database, &view, &viewed), Err);
+                    let reading = reader.learn(read.map_err(|error| Trouble::of(&error)), began.elapsed());
+                    keep(&mut kept, view, reading.clone(), began.elapsed());
                     reading
                 }
             };
-            drop((in_lane, recent));
+            drop((in_lane, kept));
             reader.count_days(&database, &viewed);
             reading
         });
@@ -126,12 +223,12 @@ impl Reader {
         })
     }
 
-    fn read_now(&self, database: &Found, view: &View, viewed: &Viewed) -> Result<Read> {
+    fn read_now(&self, database: &Found, view: &View, viewed: &Viewed) -> Result<ReadView> {
         let Viewed { timeouts, host_url, .. } = viewed;
         let work = |scope: &Scope, after| {
             let page = PageRequest { after, limit: PageRequest::LIMIT };
             let read = read_with(database, scope, &page, host_url.as_ref(), timeouts, &self.days)?;
-            Ok(Read::Work(Arc::new(read)))
+            Ok(ReadView::Work(Arc::new(read)))
         };
         match view {
             View::Work { scope, after } => work(scope, after.clone()),
@@ -141,12 +238,12 @@ impl Reader {
                 let own = viewed.policy.clone();
                 let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
                 let read = Explanation::read(&database.url, subject, policy, host_url, timeouts)?;
-                Ok(Read::Subject(Arc::new(read)))
+                Ok(ReadView::Subject(Arc::new(read)))
             }
         }
     }
 
-    /// After an answer, for those that follow.
+    /// Counts the days anew, for the answers that follow, if that is due and nobody does.
     fn count_days(&self, database: &Found, viewed: &Viewed) {
         let Ok(turn) = Arc::clone(&self.counting).try_lock_owned() else { return };
         if self.days.are_due() {
@@ -160,25 +257,26 @@ impl Reader {
         }
     }
 
-    fn note(&self, reading: &Reading, took: Duration) -> Reading {
+    /// Learns from a reading whether the database is there, and returns it.
+    fn learn(&self, reading: ViewResult, took: Duration) -> ViewResult {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match reading {
-            Ok(Read::Work(attention)) => {
-                *known = Known { read_at: Some(attention.observed_at), away_since: None, took };
+        match &reading {
+            Ok(ReadView::Work(attention)) => {
+                *known = LastKnown { read_at: Some(attention.observed_at), away_since: None, took };
             }
-            Ok(Read::Subject(explanation)) => {
-                *known = Known { read_at: Some(explanation.observed_at()), away_since: None, took: known.took };
+            Ok(ReadView::Subject(explanation)) => {
+                *known = LastKnown { read_at: Some(explanation.observed_at()), away_since: None, took: known.took };
             }
             Err(trouble) if trouble.is_of_the_database() => {
                 known.away_since = Some(known.away_since.unwrap_or_else(Instant::now));
             }
             Err(_) => {}
         }
-        reading.clone()
+        reading
     }
 }
 
-/// Does the database answer?
+/// Opens the database, to see whether it answers.
 fn is_there(database: &Found, viewed: &Viewed) -> Result<()> {
     database.url.ask(&viewed.timeouts, |url| url.open_to(Purpose::Show).map(drop))
 }
@@ -186,10 +284,9 @@ fn is_there(database: &Found, viewed: &Viewed) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::lane::{FRESH, FRESH_MAX, Kept, SLOW};
     use crate::store::connect::open::Url;
 
-    fn trouble(conclusion: Conclusion) -> Reading {
+    fn trouble(conclusion: Conclusion) -> ViewResult {
         Err(Trouble { conclusion, why: String::new() })
     }
 
@@ -209,16 +306,23 @@ mod tests {
     #[tokio::test]
     async fn others_hold_up_no_front_page_and_what_was_slow_to_read_is_not_shown_when_the_database_is_away() {
         let reader = Reader::default();
-        let _held = Arc::clone(&reader.others.recent).lock_owned().await;
+        let _held = Arc::clone(&reader.others.kept).lock_owned().await;
         let (view, now) = (View::everything(), Instant::now());
         let read_at = now.checked_sub(FRESH).expect("a time");
         let reading = trouble(Conclusion::SomeFailed);
-        let kept = Kept { view: view.clone(), read_at, until: now + FRESH_MAX, reading };
-        reader.front.recent.lock().await.0.push_front(kept);
+        let kept = KeptView { view: view.clone(), read_at, until: now + FRESH_MAX, reading };
+        reader.front.kept.lock().await.push_front(kept);
         let gone = Found::alone(Url::Sqlite("/nonexistent/acme.db".into()));
         let viewed =
             Viewed { databases: Vec::new(), policy: Default::default(), timeouts: Default::default(), host_url: None };
         let read = reader.read(&gone, &view, &viewed, &Arc::new(Semaphore::new(1))).await.expect_err("a trouble");
         assert!(read.is_of_the_database() && read.conclusion != Conclusion::Busy, "{read:?}");
+    }
+
+    #[test]
+    fn what_went_wrong_is_tried_again_soon_however_long_it_took() {
+        let mut kept = VecDeque::new();
+        keep(&mut kept, View::everything(), trouble(Conclusion::Unavailable), FRESH_MAX);
+        assert!(kept[0].until <= kept[0].read_at + FRESH);
     }
 }

@@ -17,14 +17,11 @@ use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use super::Viewed;
-use super::access::Access;
-use super::answer::{Caching, Document};
-use super::assets;
+use super::access::{PageAccess, PageOptions};
+use super::answer::{Caching, PageDocument, file};
 use super::databases::DatabasesPage;
-use super::options::PageOptions;
 use super::overview::Overview;
-use super::reader::{Known, Reader};
-use super::reading::{Read, Reading, Trouble};
+use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
 use super::shown::Shown;
 use super::subject::SubjectPage;
@@ -36,8 +33,8 @@ use crate::store::connect::databases::Found;
 use crate::sweep::cancel::{LISTENING, exit_in_any_case};
 
 /// Everything that the answers are made of.
-struct Page {
-    access: Access,
+struct PageServer {
+    access: PageAccess,
     viewed: Box<dyn Fn() -> Viewed + Send + Sync>,
     /// By the database's name.
     readers: Mutex<BTreeMap<Option<String>, Reader>>,
@@ -53,8 +50,8 @@ pub fn router(
     address: SocketAddr,
     viewed: impl Fn() -> Viewed + Send + Sync + 'static,
 ) -> Router {
-    let access = Access::new(options, http::is_local(address));
-    let page = Page {
+    let access = PageAccess::new(options, http::is_local(address));
+    let page = PageServer {
         access,
         viewed: Box::new(viewed),
         readers: Mutex::default(),
@@ -92,14 +89,14 @@ pub fn run(
     ended
 }
 
-async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
+async fn answer(State(page): State<Arc<PageServer>>, request: Request) -> Response {
     let (method, headers) = (request.method().clone(), request.headers().clone());
     let document = match page.access.refusal(&request) {
-        Some(refusal) => Document::text(refusal),
+        Some(refusal) => PageDocument::text(refusal),
         None if method != Method::GET && method != Method::HEAD => {
-            Document::text((StatusCode::METHOD_NOT_ALLOWED, "The page only reads: expected GET or HEAD\n"))
+            PageDocument::text((StatusCode::METHOD_NOT_ALLOWED, "The page only reads: expected GET or HEAD\n"))
         }
-        None => match assets::file(request.uri().path()) {
+        None => match file(request.uri().path()) {
             Some(file) => file,
             None => page.document(request.uri().path(), request.uri().query().unwrap_or_default()).await,
         },
@@ -107,8 +104,8 @@ async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
     document.answer(&method, &headers)
 }
 
-impl Page {
-    async fn document(self: &Arc<Page>, path: &str, query: &str) -> Document {
+impl PageServer {
+    async fn document(self: &Arc<PageServer>, path: &str, query: &str) -> PageDocument {
         let front = Route { database: None, view: View::everything(), refreshes: !query.contains("refresh=off") };
         let elsewhere = |route: Route| Here { route, called: Shown::of("sweep") };
         let Some(route) = Route::parse(path, query) else {
@@ -124,7 +121,7 @@ impl Page {
             let why = "it is not known yet which databases there are".to_owned();
             let trouble = Trouble { conclusion: Conclusion::Unavailable, why };
             let refreshes = route.refreshes;
-            return html(TroublePage::of(&trouble, Known::default(), &elsewhere(route)), refreshes);
+            return html(TroublePage::of(&trouble, LastKnown::default(), &elsewhere(route)), refreshes);
         }
         match route {
             Route { database: None, view: View::Work { .. }, .. } if route.view == View::everything() => {
@@ -135,7 +132,7 @@ impl Page {
     }
 
     /// All databases at once, so that one that does not answer keeps none of the others waiting.
-    async fn all(self: &Arc<Page>, viewed: Viewed, route: &Route) -> Document {
+    async fn all(self: &Arc<PageServer>, viewed: Viewed, route: &Route) -> PageDocument {
         let mut readings = JoinSet::new();
         for (place, found) in viewed.databases.iter().cloned().enumerate() {
             let (page, viewed) = (Arc::clone(self), viewed.clone());
@@ -152,7 +149,7 @@ impl Page {
         html((status, DatabasesPage::of(&read, route)), route.refreshes)
     }
 
-    async fn read(&self, found: &Found, view: &View, viewed: &Viewed) -> (Reading, Known) {
+    async fn read(&self, found: &Found, view: &View, viewed: &Viewed) -> (ViewResult, LastKnown) {
         let reader = {
             let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
             readers.retain(|name, _| viewed.databases.iter().any(|found| found.name == *name));
@@ -163,26 +160,26 @@ impl Page {
     }
 }
 
-fn shown(reading: &Reading, known: Known, here: &Here) -> Document {
+fn shown(reading: &ViewResult, known: LastKnown, here: &Here) -> PageDocument {
     let refreshes = here.route.refreshes;
     match (reading, &here.route.view) {
-        (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
-        (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
-        (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
+        (Ok(ReadView::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
+        (Ok(ReadView::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
+        (Ok(ReadView::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
         (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.may_pass()),
     }
 }
 
-fn html((status, page): (StatusCode, impl Template), refreshes: bool) -> Document {
+fn html((status, page): (StatusCode, impl Template), refreshes: bool) -> PageDocument {
     match page.render() {
         Ok(html) => {
             // What says that something is wrong is not kept: it would be shown when it is no longer so.
             let caching = if status == StatusCode::OK { Caching::Checked } else { Caching::Never };
-            Document { status, caching, ..Document::html(html, refreshes) }
+            PageDocument { status, caching, ..PageDocument::html(html, refreshes) }
         }
         Err(error) => {
             error!("the page could not be written: {error}");
-            Document::text((StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.\n"))
+            PageDocument::text((StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.\n"))
         }
     }
 }

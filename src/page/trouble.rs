@@ -7,8 +7,7 @@ use chrono::TimeDelta;
 
 use super::chart::Mark;
 use super::frame::Frame;
-use super::reader::Known;
-use super::reading::Trouble;
+use super::reader::{LastKnown, Trouble};
 use super::route::Here;
 use super::shown::{Minute, Shown, age};
 use crate::conclusion::Conclusion;
@@ -25,7 +24,7 @@ pub struct TroublePage {
 }
 
 impl TroublePage {
-    pub fn of(trouble: &Trouble, known: Known, here: &Here) -> (StatusCode, TroublePage) {
+    pub fn of(trouble: &Trouble, known: LastKnown, here: &Here) -> (StatusCode, TroublePage) {
         let (status, heading) = match trouble.conclusion {
             Conclusion::Usage => (StatusCode::NOT_FOUND, "There is no such page"),
             Conclusion::SomeFailed => (StatusCode::OK, "It cannot be read"),
@@ -54,7 +53,7 @@ impl TroublePage {
 }
 
 /// Since when a database could not be read, as far as this process knows.
-pub fn since(known: Known) -> String {
+pub fn since(known: LastKnown) -> String {
     let Some(away_for) = known.away_for() else { return String::new() };
     let seconds = TimeDelta::from_std(away_for).unwrap_or_default().num_seconds();
     format!("It has been unreadable for {}.", age(Some(seconds)))
