@@ -10,7 +10,7 @@ use diesel::QueryResult;
 use super::fixtures::{Block, Event, Fixtures, Made, Values};
 use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::connect::sandbox::{Outsider, Sandbox};
-use crate::store::connect::snapshot::{ColumnValues, Rows};
+use crate::store::connect::snapshot::{self, ColumnValues, Rows};
 use crate::store::db::errors;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::folders::Host;
@@ -163,7 +163,7 @@ impl<'a> Trial<'a> {
 
     /// The same, for so many at once.
     pub fn sql_for(&mut self, block: &Block, made: &Made, minutes: i64, count: u32) -> Result<String> {
-        let at = self.outsider.now()? - TimeDelta::minutes(minutes);
+        let at = self.outsider.db.now()? - TimeDelta::minutes(minutes);
         let values = Values { at, fresh: self.fresh(), count };
         Ok(self.fixtures.sql(block, made, &values)?)
     }
@@ -230,7 +230,7 @@ impl<'a> Trial<'a> {
     pub fn ask(&mut self, event: Event, made: &Made) -> Result<Vec<String>> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
-        self.outsider.texts(&sql).map_err(|error| of_block(&block, &sql, error))
+        snapshot::texts(&mut self.outsider.db, &sql).map_err(|error| of_block(&block, &sql, error))
     }
 
     /// Asks as a sweep does, by the names that sweeps know.
@@ -250,7 +250,7 @@ impl<'a> Trial<'a> {
 
     /// The rows of all tables but the one that each sweep writes in any case.
     pub fn rows(&mut self) -> QueryResult<Rows> {
-        let mut rows = self.outsider.rows()?;
+        let mut rows = snapshot::rows(&mut self.outsider.db)?;
         rows.retain(|table, _| !["sweep.sweeps", "sweep_sweeps", "sweeps"].contains(&table.as_str()));
         Ok(rows)
     }
@@ -258,8 +258,8 @@ impl<'a> Trial<'a> {
     /// The columns of the host's tables, with the values that their schema lists.
     pub fn listed_values(&mut self) -> QueryResult<ColumnValues> {
         let schema = if self.host.is_native() { "sweep" } else { "public" };
-        let mut columns = self.outsider.listed_values(schema)?;
-        let prefix = if self.host.is_native() && !self.outsider.is_sqlite() { "sweep." } else { "" };
+        let mut columns = snapshot::listed_values(&mut self.outsider.db, schema)?;
+        let prefix = if self.host.is_native() { self.outsider.db.dialect().schema() } else { "" };
         let tables = self.host.tables();
         let is_of_host = |table: &str| match self.host.is_native() {
             true => !self.is_of_sweep(&format!("{prefix}{table}")),
@@ -272,7 +272,7 @@ impl<'a> Trial<'a> {
     /// Is it one of sweep's own tables, or of those that the host keeps beside them?
     pub fn is_of_sweep(&self, table: &str) -> bool {
         match self.host.is_native() {
-            true => self.outsider.ledger_tables().iter().any(|ledger| ledger == table),
+            true => self.outsider.ledger_tables.iter().any(|ledger| ledger == table),
             false => table.starts_with("sweep.") || table.starts_with("sweep_"),
         }
     }

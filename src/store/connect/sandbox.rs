@@ -1,8 +1,7 @@
 //! Throw-away copies of a host's database, in which anything may be tried. Each is dropped with its value.
 
+pub mod inquiry;
 mod outsider;
-pub mod plan;
-pub mod told;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -19,6 +18,7 @@ use uuid::Uuid;
 
 use crate::conclusion::{Failure, busy, config};
 use crate::store::connect::open::{Url, conninfo, read_only, to_copy};
+use crate::store::db::backends::Dialect;
 use crate::store::db::errors;
 use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;
@@ -147,16 +147,16 @@ impl Sandbox {
         }
         let mut db = self.connect_inside()?;
         let tables: Vec<String> = host.tables().into_iter().map(catalog::quoted).collect();
-        let statements = match &mut db {
-            Db::Postgres(_) => {
+        let statements = match db.dialect() {
+            Dialect::Postgres => {
                 let tables = tables.iter().map(|table| format!("public.{table}")).collect::<Vec<_>>().join(", ");
                 format!("DROP SCHEMA IF EXISTS sweep CASCADE; TRUNCATE {tables} CASCADE")
             }
-            Db::Sqlite(db) => {
+            Dialect::Sqlite => {
                 let ours: Vec<String> = sql::<Text>(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'",
                 )
-                .load(db)?;
+                .load(&mut db)?;
                 let dropped = ours.iter().map(|table| format!("DROP TABLE {};", catalog::quoted(table)));
                 let emptied = tables.iter().map(|table| format!("DELETE FROM {table};"));
                 format!("PRAGMA foreign_keys = OFF; {}", dropped.chain(emptied).collect::<String>())
@@ -175,7 +175,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Without anything of sweep's: a file's own tables have their names.
+/// Connects without anything of sweep's: a file's own tables have their names.
 fn connect(url: &Url) -> Result<Db> {
     match url {
         Url::Postgres(..) => Ok(url.connect(Access::Write)?.into_db()),
@@ -183,7 +183,7 @@ fn connect(url: &Url) -> Result<Db> {
     }
 }
 
-/// The database's name.
+/// Refuses to copy a large database; returns the database's name.
 fn refuse_large(db: &mut Db) -> Result<String> {
     let name = catalog::name(db)?;
     let bytes: i64 = diesel::select(sql::<BigInt>("pg_database_size(current_database())")).get_result(db)?;

@@ -88,10 +88,8 @@ const TO_EXEMPT: &[Rights] = &[
 const TO_RELEASE: &[Rights] = &[("issues", READ), ("failures", &["UPDATE"])];
 
 /// The rights to keep a session, beside what a sweep needs.
-const TO_WATCH: &[Rights] = &[
-    ("sessions", &["SELECT (*)", "INSERT", "UPDATE (*)"]),
-    ("session_commands", &["SELECT (*)", "UPDATE (*)"]),
-];
+const TO_WATCH: &[Rights] =
+    &[("sessions", &["SELECT (*)", "INSERT", "UPDATE (*)"]), ("session_commands", &["SELECT (*)", "UPDATE (*)"])];
 
 /// The rights with which a sweep locks a subject, and continues, escalates and recovers it, beside those to read the
 /// views. A row is locked with the right to UPDATE some column of it and to SELECT its id.
@@ -166,7 +164,8 @@ impl Purpose {
         };
         let of_kinds = kinds.iter().copied().flat_map(|kind| self.rights_for(kind));
         let mut once = BTreeSet::new();
-        let needed = of_kinds.chain(row.iter().flat_map(RequestedRow::rights)).chain(named(&[TO_LOOK, further].concat()));
+        let needed =
+            of_kinds.chain(row.iter().flat_map(RequestedRow::rights)).chain(named(&[TO_LOOK, further].concat()));
         needed.filter(|right| once.insert(right.clone())).collect()
     }
 

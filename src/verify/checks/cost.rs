@@ -7,7 +7,8 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Id, Kind};
-use crate::store::connect::sandbox::plan;
+use crate::store::connect::sandbox::inquiry;
+use crate::store::connect::snapshot::count_rows;
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
@@ -52,9 +53,9 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     let agent = trial.unmade(kind);
     trial.play(&Block::Agent, &agent, AN_HOUR)?;
     let sql = trial.sql_for(&crowd, &agent, AN_HOUR, count)?;
-    let before = trial.outsider.count_rows()?;
+    let before = count_rows(&mut trial.outsider.db)?;
     trial.outsider.run(&sql).with_context(|| format!("`-- fixture {crowd}`"))?;
-    let grown = trial.outsider.count_rows()? - before;
+    let grown = count_rows(&mut trial.outsider.db)? - before;
     if grown < i64::from(count) {
         return Ok(Finding::Broken(vec![format!("`-- fixture {crowd}` made {grown} rows, expected at least {count}")]));
     }
@@ -69,7 +70,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     slow.sort_by_key(|measured| Reverse(measured.took));
     let mut evidence = Vec::new();
     for Measured { what, sql, took, most } in &slow {
-        let steps = trial.ask_of_host(|db| plan::steps(db, sql));
+        let steps = trial.ask_of_host(|db| inquiry::slow_steps(db, sql));
         let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
             "{what} took {}, expected at most {most:?}: `{}`, where the time goes: {plan}",
@@ -117,13 +118,13 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
         let mut measured = vec![
             Measured {
                 what: format!("{kind}_candidates"),
-                sql: plan::of_candidates(kind),
+                sql: inquiry::select_candidates(kind),
                 took: candidates,
                 most: CANDIDATES_MAX,
             },
             Measured {
                 what: format!("{kind}_facts of one"),
-                sql: plan::of_facts(kind, &ids[..1]),
+                sql: inquiry::select_facts(kind, &ids[..1]),
                 took: alone,
                 most: FACTS_OF_ONE_MAX,
             },
@@ -132,7 +133,7 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
             let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
             measured.push(Measured {
                 what: format!("{kind}_facts of {}", ids.len()),
-                sql: plan::of_facts(kind, ids),
+                sql: inquiry::select_facts(kind, ids),
                 took,
                 most: FACTS_MAX,
             });

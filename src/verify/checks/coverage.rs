@@ -6,7 +6,7 @@ use strum::VariantArray;
 
 use super::story::{ROUNDS_MAX, in_vain};
 use crate::rules::Kind;
-use crate::store::connect::snapshot::ColumnValues;
+use crate::store::connect::snapshot::{ColumnValues, held_values};
 use crate::sweep::Outcome;
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Fixtures};
@@ -47,7 +47,7 @@ struct Seen {
 
 impl Seen {
     fn look(&mut self, trial: &mut Trial) -> QueryResult<()> {
-        for (at, values) in trial.outsider.held_values(&self.listed)? {
+        for (at, values) in held_values(&mut trial.outsider.db, &self.listed)? {
             self.held.entry(at).or_default().extend(values);
         }
         Ok(())

@@ -10,7 +10,8 @@ use super::story::in_vain;
 use crate::rules::{Id, Kind};
 use crate::store::Access;
 use crate::store::connect::sandbox::{Outsider, Sandbox};
-use crate::store::connect::snapshot::Rows;
+use crate::store::connect::snapshot::{self, Rows};
+use crate::store::db::backends::Dialect;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::sweep::{self, Cancel, Options};
@@ -24,7 +25,7 @@ const ROW_MAX: usize = 300;
 /// What there is that is not sweep's.
 fn of_host(outsider: &mut Outsider, host: &Host) -> Result<BTreeSet<String>> {
     // In a file of its own all is.
-    if host.is_native() && outsider.is_sqlite() {
+    if host.is_native() && outsider.db.dialect() == Dialect::Sqlite {
         return Ok(BTreeSet::new());
     }
     let is_ours = |line: &String| {
@@ -33,7 +34,7 @@ fn of_host(outsider: &mut Outsider, host: &Host) -> Result<BTreeSet<String>> {
                 .iter()
                 .any(|ours| line.starts_with(ours))
     };
-    Ok(outsider.catalog()?.into_iter().filter(|line| !is_ours(line)).collect())
+    Ok(snapshot::catalog(&mut outsider.db)?.into_iter().filter(|line| !is_ours(line)).collect())
 }
 
 /// What two schemas do not have in common.
@@ -50,27 +51,27 @@ fn cut(line: &str) -> String {
 /// Installs the host in this copy of its database, and says what of the host's that has changed.
 pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
     let mut outsider = copy.connect(host)?;
-    let (schema, rows) = (of_host(&mut outsider, host)?, outsider.rows()?);
+    let (schema, rows) = (of_host(&mut outsider, host)?, snapshot::rows(&mut outsider.db)?);
     let wanted = migrate::Wanted { host: Some(Arc::clone(host)), ..migrate::Wanted::default() };
     migrate::migrate(&mut copy.url.connect(Access::Write)?, &wanted)?;
     let mut evidence = differences(&schema, &of_host(&mut outsider, host)?);
-    let after = outsider.rows()?;
+    let after = snapshot::rows(&mut outsider.db)?;
     let changed = rows.iter().filter(|(table, rows)| after.get(*table) != Some(rows));
     evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
-    evidence.extend(outsider.rights()?);
+    evidence.extend(snapshot::rights(&mut outsider.db)?);
     evidence.extend(outsider.writes_of_readers()?);
     Ok(Finding::of("", evidence))
 }
 
 /// Uninstalls it, after sweeps have written.
 pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Finding> {
-    let before = copy.connect(trial.host)?.catalog()?;
+    let before = snapshot::catalog(&mut copy.connect(trial.host)?.db)?;
     for kind in trial.host.kinds() {
         trial.stranded(kind)?;
     }
     trial.sweep()?;
     migrate::uninstall(&mut trial.connect(Access::Write)?, migrate::Extent::Everything)?;
-    Ok(Finding::of("", differences(&before, &trial.outsider.catalog()?)))
+    Ok(Finding::of("", differences(&before, &snapshot::catalog(&mut trial.outsider.db)?)))
 }
 
 /// A dry run writes nothing; a sweep writes about what it touches, in the tables that `host.toml` names, and deletes

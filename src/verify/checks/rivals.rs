@@ -10,6 +10,7 @@ use diesel::QueryResult;
 
 use super::story::in_vain;
 use crate::rules::Kind;
+use crate::store::db::backends::Dialect;
 use crate::store::db::errors;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};
@@ -126,7 +127,7 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let control = trial.stranded(kind)?;
     evidence.extend(trial.sweep()?.expect(&control, trial.first_outcome(kind)).err());
     // A writer of SQLite's is waited for: nobody could be passed over.
-    if !trial.outsider.is_sqlite() {
+    if trial.outsider.db.dialect() == Dialect::Postgres {
         evidence.extend(refuse_uncommitted(trial, kind)?);
     }
     Ok(Finding::of(kind.plural(), evidence))

@@ -1,10 +1,8 @@
 //! A connection as a host itself has one.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
-use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -12,27 +10,28 @@ use diesel::sql_types::Text;
 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::connect::snapshot::{self, ColumnValues, Rows};
+use crate::store::connect::snapshot::texts;
 use crate::store::db::backends::Dialect;
 use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;
 
-/// It names the host's tables as the host does.
+/// A connection that names the host's tables as the host does.
 pub struct Outsider {
-    db: Db,
+    pub db: Db,
     /// The ledger, as it is called here.
     ledger: String,
-    ledger_tables: Vec<String>,
+    /// The names of all tables that sweep keeps on every host.
+    pub ledger_tables: Vec<String>,
 }
 
 impl Outsider {
     pub(super) fn new(mut db: Db, host: &Host) -> Result<Outsider> {
         let dialect = db.dialect();
         let path = if host.is_native() { "sweep, public" } else { "public" };
-        match &mut db {
-            Db::Postgres(db) => db.batch_execute(&format!("SET search_path = {path}"))?,
-            Db::Sqlite(db) => db.batch_execute("PRAGMA busy_timeout = 5000")?,
-        }
+        db.batch_execute(&match dialect {
+            Dialect::Postgres => format!("SET search_path = {path}"),
+            Dialect::Sqlite => "PRAGMA busy_timeout = 5000".to_owned(),
+        })?;
         let schema = dialect.schema();
         let ledger = format!("{schema}{}recoveries", catalog::prefix(host, dialect));
         let tables = catalog::tables_of_the_ledger(host, dialect)?;
@@ -40,24 +39,18 @@ impl Outsider {
         Ok(Outsider { db, ledger, ledger_tables })
     }
 
-    pub fn is_sqlite(&self) -> bool {
-        self.db.dialect() == Dialect::Sqlite
-    }
-
-    /// By the database's clock.
-    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
-        self.db.now()
-    }
-
-    /// In one transaction.
+    /// Runs statements in one transaction.
     pub fn run(&mut self, statements: &str) -> QueryResult<()> {
         self.begin(statements)?;
         self.db.batch_execute("COMMIT")
     }
 
-    /// In a transaction that stays open, unless it fails.
+    /// Runs statements in a transaction that stays open, unless it fails.
     pub fn begin(&mut self, statements: &str) -> QueryResult<()> {
-        let begin = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let begin = match self.db.dialect() {
+            Dialect::Postgres => "BEGIN",
+            Dialect::Sqlite => "BEGIN IMMEDIATE",
+        };
         let begun = self.db.batch_execute(&format!("{begin};\n{statements}"));
         begun.inspect_err(|_| self.roll_back())
     }
@@ -73,22 +66,17 @@ impl Outsider {
     /// Waits for somebody else's lock no longer than this.
     pub fn wait_at_most(&mut self, patience: Duration) -> QueryResult<()> {
         let milliseconds = patience.as_millis();
-        self.db.batch_execute(&match self.db {
-            Db::Postgres(_) => format!("SET lock_timeout = {milliseconds}"),
-            Db::Sqlite(_) => format!("PRAGMA busy_timeout = {milliseconds}"),
+        self.db.batch_execute(&match self.db.dialect() {
+            Dialect::Postgres => format!("SET lock_timeout = {milliseconds}"),
+            Dialect::Sqlite => format!("PRAGMA busy_timeout = {milliseconds}"),
         })
-    }
-
-    /// See `snapshot::texts`.
-    pub fn texts(&mut self, query: &str) -> QueryResult<Vec<String>> {
-        snapshot::texts(&mut self.db, query)
     }
 
     /// Lets time pass for what the ledger remembers.
     pub fn age_the_ledger(&mut self, minutes: i64) -> QueryResult<()> {
-        let earlier = |column: &str| match self.db {
-            Db::Postgres(_) => format!("{column} = {column} - interval '{minutes} minutes'"),
-            Db::Sqlite(_) => format!("{column} = strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
+        let earlier = |column: &str| match self.db.dialect() {
+            Dialect::Postgres => format!("{column} = {column} - interval '{minutes} minutes'"),
+            Dialect::Sqlite => format!("{column} = strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
         };
         let columns = ["created_at", "settled_at", "episode_began_at"].map(earlier).join(", ");
         self.db.batch_execute(&format!("UPDATE {} SET {columns}", self.ledger))
@@ -97,14 +85,11 @@ impl Outsider {
     /// SQL that leaves one row of the ledger about a subject, of half an hour ago, or none: its action, whether it
     /// blocked the subject, and whether it is settled.
     pub fn ledger_row(&self, kind: Kind, id: &Id, row: Option<(&str, bool, bool)>) -> String {
-        let (ledger, fresh, at) = (
-            &self.ledger,
-            Id::generate(),
-            match self.db {
-                Db::Postgres(_) => "(now() - interval '30 minutes')",
-                Db::Sqlite(_) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')",
-            },
-        );
+        let (ledger, fresh) = (&self.ledger, Id::generate());
+        let at = match self.db.dialect() {
+            Dialect::Postgres => "(now() - interval '30 minutes')",
+            Dialect::Sqlite => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')",
+        };
         let emptied = format!("DELETE FROM {ledger} WHERE kind = '{kind}' AND subject_id = '{id}';");
         let Some((action, blocked, settled)) = row else { return emptied };
         let settled = if settled { at } else { "null" };
@@ -117,21 +102,11 @@ impl Outsider {
 
     /// The planner knows what is in the tables, as a server finds out by itself.
     pub fn analyze(&mut self) -> QueryResult<()> {
-        match &mut self.db {
-            Db::Postgres(db) => db.batch_execute("ANALYZE"),
+        match self.db.dialect() {
+            Dialect::Postgres => self.db.batch_execute("ANALYZE"),
             // Nobody does it there.
-            Db::Sqlite(_) => Ok(()),
+            Dialect::Sqlite => Ok(()),
         }
-    }
-
-    /// See `snapshot::catalog`.
-    pub fn catalog(&mut self) -> QueryResult<BTreeSet<String>> {
-        snapshot::catalog(&mut self.db)
-    }
-
-    /// See `snapshot::rights`.
-    pub fn rights(&mut self) -> QueryResult<Vec<String>> {
-        snapshot::rights(&mut self.db)
     }
 
     /// What whoever looks would change by the functions that views call, in sentences: each is called in a transaction
@@ -147,10 +122,10 @@ impl Outsider {
                     AS value (made_up))) \
             FROM pg_proc p, unnest(ARRAY[false, true]) has_values \
             WHERE pronamespace = 'sweep'::regnamespace AND obj_description(p.oid, 'pg_proc') = 'called by views'";
-        if self.is_sqlite() {
+        if self.db.dialect() == Dialect::Sqlite {
             return Ok(Vec::new());
         }
-        let calls = self.texts(CALLS)?;
+        let calls = texts(&mut self.db, CALLS)?;
         let writes = calls.into_iter().filter_map(|call| {
             let called = self.begin(&format!("SET TRANSACTION READ ONLY; {call}"));
             self.roll_back();
@@ -160,39 +135,13 @@ impl Outsider {
         Ok(writes.collect())
     }
 
-    /// See `snapshot::rows`.
-    pub fn rows(&mut self) -> QueryResult<Rows> {
-        snapshot::rows(&mut self.db)
-    }
-
-    /// See `snapshot::listed`.
-    pub fn listed_values(&mut self, schema: &str) -> QueryResult<ColumnValues> {
-        snapshot::listed(&mut self.db, schema)
-    }
-
-    /// See `snapshot::held`.
-    pub fn held_values(&mut self, columns: &ColumnValues) -> QueryResult<ColumnValues> {
-        snapshot::held(&mut self.db, columns)
-    }
-
-    /// How many rows there are in all tables.
-    pub fn count_rows(&mut self) -> QueryResult<i64> {
-        snapshot::count(&mut self.db)
-    }
-
-    /// The names of all tables that sweep keeps on every host.
-    pub fn ledger_tables(&self) -> &[String] {
-        &self.ledger_tables
-    }
-
     /// What it is a connection to, and its version.
     pub fn version(&mut self) -> QueryResult<String> {
-        match &mut self.db {
-            Db::Postgres(db) => {
-                diesel::select(sql::<Text>("'PostgreSQL ' || current_setting('server_version')")).get_result(db)
-            }
-            Db::Sqlite(db) => diesel::select(sql::<Text>("'SQLite ' || sqlite_version()")).get_result(db),
-        }
+        let version = match self.db.dialect() {
+            Dialect::Postgres => "'PostgreSQL ' || current_setting('server_version')",
+            Dialect::Sqlite => "'SQLite ' || sqlite_version()",
+        };
+        diesel::select(sql::<Text>(version)).get_result(&mut self.db)
     }
 
     /// How often the ledger has this action of a subject.
@@ -200,6 +149,6 @@ impl Outsider {
         let ledger = &self.ledger;
         let query =
             format!("SELECT id FROM {ledger} WHERE kind = '{kind}' AND action = '{action}' AND subject_id = '{id}'");
-        Ok(self.texts(&query)?.len())
+        Ok(texts(&mut self.db, &query)?.len())
     }
 }
