@@ -1,9 +1,10 @@
 //! The database itself: connections, types, errors, and how rows are read and written, for PostgreSQL and SQLite.
 
 pub(super) mod after;
-pub mod backends;
+pub(super) mod backends;
 pub mod columns;
 pub(super) mod connection;
+pub mod dialect;
 pub mod errors;
 pub mod ids;
 pub(super) mod label;

@@ -10,7 +10,7 @@ use minijinja::{Environment, Value};
 
 use crate::conclusion::{Failure, config};
 use crate::rules::{Id, Kind};
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::folders::{Host, strict_templates};
 use crate::text::redact;

@@ -16,7 +16,7 @@ use anyhow::{Error, Result};
 
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;

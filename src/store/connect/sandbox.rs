@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::conclusion::{Failure, busy, config};
 use crate::store::connect::open::{Url, conninfo, read_only, to_copy};
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;

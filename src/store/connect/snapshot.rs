@@ -10,7 +10,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use regex::Regex;
 
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::quoted;
 
 /// Everything that a migration can make, one line each, its schema first; on SQLite the schema is empty.

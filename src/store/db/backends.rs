@@ -1,86 +1,10 @@
-//! One connection, to PostgreSQL or to SQLite; and what a database says of itself: which it is, and what time it is there.
+//! One connection: to PostgreSQL or to SQLite.
 
-use chrono::{DateTime, Utc};
-use diesel::dsl::sql;
 use diesel::pg::PgConnection;
-use diesel::prelude::*;
-use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
-
-use crate::store::db::types::sql::Instant;
 
 #[derive(diesel::MultiConnection)]
 pub enum Db {
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
-}
-
-/// The kind of a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Dialect {
-    Postgres,
-    Sqlite,
-}
-
-impl Dialect {
-    /// Its folders of migrations are called so.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Its makers call it so.
-    pub fn title(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "PostgreSQL",
-            Dialect::Sqlite => "SQLite",
-        }
-    }
-
-    /// What the name of a relation of sweep's begins with where no path says where names are looked up.
-    pub fn schema(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "sweep.",
-            Dialect::Sqlite => "",
-        }
-    }
-
-    /// The expression of SQL that is the database's clock.
-    pub fn clock(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "clock_timestamp()",
-            Dialect::Sqlite => SQLITE_CLOCK,
-        }
-    }
-
-    /// The expression of SQL that says which database it is: the id that `sweep migrate` gave it and its name, or the
-    /// file. A standby has its primary's, and so has a copy of the same name.
-    pub fn identity(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "(SELECT database_id::text || '/' || current_database() FROM sweep.host)",
-            Dialect::Sqlite => "(SELECT file FROM pragma_database_list WHERE name = 'main')",
-        }
-    }
-}
-
-/// SQLite's clock, as the migrations write it as well.
-pub const SQLITE_CLOCK: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-
-impl Db {
-    pub fn dialect(&self) -> Dialect {
-        match self {
-            Db::Postgres(_) => Dialect::Postgres,
-            Db::Sqlite(_) => Dialect::Sqlite,
-        }
-    }
-
-    /// Which database this is.
-    pub fn identity(&mut self) -> QueryResult<String> {
-        diesel::select(sql::<Text>(self.dialect().identity())).get_result(self)
-    }
-
-    /// What time it is by the database's clock.
-    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
-        diesel::select(sql::<Instant>(self.dialect().clock())).get_result(self)
-    }
 }

@@ -1,15 +1,13 @@
 //! Facts are read by the names of their columns. A type of facts says once which columns it has and what becomes of
 //! each; the statements that read it are made from that.
 
-use std::fmt::{Display, Formatter};
-
 use chrono::{DateTime, Utc};
 use diesel::connection::LoadConnection;
 use diesel::deserialize::{self, FromSql};
 use diesel::expression::{AsExpression, SqlLiteral};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::result::{Error, UnexpectedNullError};
+use diesel::result::Error;
 use diesel::row::{Field, Row};
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, SqlType, Text, Untyped};
@@ -17,7 +15,7 @@ use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, SqlType, Text, 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::backends::MultiBackend;
-use crate::store::db::errors;
+use crate::store::db::errors::{self, UnreadableColumn};
 use crate::store::db::types::{IsOneOf, LossyText, sql};
 
 /// A type that is made of the columns of a row of facts.
@@ -142,32 +140,6 @@ impl<'a, R: Row<'a, MultiBackend>> Columns for FactsRow<'_, R> {
         debug_assert_eq!(self.row.get(place).as_ref().and_then(|field| field.field_name()), Some(name));
         let stored = self.row.get_value::<T::Sql, T::Stored, usize>(place);
         stored.map(T::from_stored).map_err(|cause| UnreadableColumn { name, cause }.into())
-    }
-}
-
-/// A column whose value is not what docs/host-reference.md wants.
-#[derive(Debug)]
-pub struct UnreadableColumn {
-    name: &'static str,
-    cause: Box<dyn std::error::Error + Send + Sync>,
-}
-
-impl Display for UnreadableColumn {
-    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        write!(f, "the column {}: {}", self.name, self.cause)
-    }
-}
-
-impl std::error::Error for UnreadableColumn {}
-
-impl UnreadableColumn {
-    /// Why the facts of a subject of this kind could not be read: which column of which view is to blame.
-    pub fn describe(&self, kind: Kind) -> String {
-        let UnreadableColumn { name, cause } = self;
-        match cause.is::<UnexpectedNullError>() {
-            true => format!("the column {name} of the view {kind}_facts is null, and must not be"),
-            false => format!("the column {name} of the view {kind}_facts: {cause}"),
-        }
     }
 }
 

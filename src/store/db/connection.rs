@@ -17,7 +17,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
 use sqlite_guard::Allowance;

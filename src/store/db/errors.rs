@@ -1,12 +1,12 @@
 //! What a database's error means for the sweep.
 
 use std::error::Error as _;
+use std::fmt::{Display, Formatter};
 
-use diesel::result::{DatabaseErrorKind, Error};
+use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
 
 use crate::conclusion::Failure;
 use crate::rules::Kind;
-use crate::store::db::columns::UnreadableColumn;
 
 /// Somebody else was first, or is at it: the next sweep looks again.
 pub fn is_contention(error: &Error) -> bool {
@@ -193,13 +193,32 @@ pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }
 
-/// Why the facts of a subject of this kind could not be read.
+/// A column whose value is not what docs/host-reference.md wants.
+#[derive(Debug)]
+pub struct UnreadableColumn {
+    pub name: &'static str,
+    pub cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Display for UnreadableColumn {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        write!(f, "the column {}: {}", self.name, self.cause)
+    }
+}
+
+impl std::error::Error for UnreadableColumn {}
+
+/// Why the facts of a subject of this kind could not be read: which column of which view is to blame.
 pub fn of_row(kind: Kind, error: &Error) -> String {
     let column: Option<&UnreadableColumn> = match error {
         Error::DeserializationError(cause) => cause.downcast_ref(),
         _ => None,
     };
-    column.map_or_else(|| error_chain(error), |column| column.describe(kind))
+    let Some(UnreadableColumn { name, cause }) = column else { return error_chain(error) };
+    match cause.is::<UnexpectedNullError>() {
+        true => format!("the column {name} of the view {kind}_facts is null, and must not be"),
+        false => format!("the column {name} of the view {kind}_facts: {cause}"),
+    }
 }
 
 /// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::rules::board::Vocabulary;
 use crate::rules::{AHEAD_MAX, Policy};
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 
 /// The columns that no sweep decides.
 const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];

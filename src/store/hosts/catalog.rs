@@ -10,7 +10,7 @@ use diesel::sql_types::{Bool, Text};
 use crate::conclusion::config;
 use crate::rules::Kind;
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::folders::{FILES, Host, strict_templates};
 
 /// What sweep keeps in another program's file is called so.

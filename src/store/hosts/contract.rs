@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::rules::Kind;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::folders::{FILES, Host};
 pub(in crate::store) use check::refuse_unlike;
 

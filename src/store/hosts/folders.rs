@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::conclusion::{Failure, config};
 use crate::rules::Kind;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::links::{HostUrl, Links};
 pub use folder::in_directory;

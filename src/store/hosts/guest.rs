@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::conclusion::config;
-use crate::store::db::backends::{Dialect, SQLITE_CLOCK};
+use crate::store::db::dialect::{Dialect, SQLITE_CLOCK};
 use crate::store::hosts::catalog::{PREFIX, quoted, temporary, up};
 use crate::store::hosts::folders::{self, Host};
 

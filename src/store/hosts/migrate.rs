@@ -15,8 +15,8 @@ use diesel::prelude::*;
 
 use crate::conclusion::{Failure, config, unavailable, usage};
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
 use crate::store::db::connection::{DbConnection, OURS};
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
 use crate::store::hosts::folders::{self, Host};
 use crate::store::hosts::{boards, contract, guest, rights};

@@ -11,7 +11,7 @@ use crate::rules::{Id, Kind};
 use crate::store::Access;
 use crate::store::connect::sandbox::{Outsider, Sandbox};
 use crate::store::connect::snapshot::{self, Rows};
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::sweep::{self, Cancel, Options};

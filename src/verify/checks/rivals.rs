@@ -10,7 +10,7 @@ use diesel::QueryResult;
 
 use super::story::in_vain;
 use crate::rules::Kind;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};

@@ -11,7 +11,7 @@ use diesel::sql_types::Text;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::connect::snapshot::texts;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;
 

@@ -11,7 +11,7 @@ use diesel::sql_types::Text;
 use super::{Host, built_in};
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{self, VERSIONS};
 
 const LOOKING: &str = "looking for the host's tables";

@@ -13,7 +13,7 @@ use diesel::sql_types::{Array, Bool, Nullable, Text};
 use super::{Host, named};
 use crate::conclusion::config;
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{self, VERSIONS};
 use crate::text::misread;
 

@@ -15,7 +15,7 @@ use super::recognition::IN_PUBLIC;
 use super::{FILES, FIXTURES, Host, MANIFEST, names, strict_templates};
 use crate::conclusion::config;
 use crate::store::Db;
-use crate::store::db::backends::Dialect;
+use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog;
 use crate::store::hosts::contract::{CONTRACT, Relation, Usage};
 
