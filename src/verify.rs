@@ -2,10 +2,17 @@
 //! on this one, with the work that its fixtures make.
 
 mod certificate;
-mod checks;
+mod checks {
+    pub mod candidates;
+    pub mod cost;
+    pub mod coverage;
+    pub mod footprint;
+    pub mod patience;
+    pub mod rivals;
+    pub mod story;
+}
 mod fixtures;
 pub mod nominated;
-mod promise;
 mod trial;
 
 use std::sync::Arc;
@@ -13,11 +20,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-pub use certificate::{Certificate, Check, Finding, Verdict};
+use certificate::Ruling;
+pub use certificate::{Certificate, Check, CheckVerdict, Promise};
 pub use checks::rivals::Subprocess;
 use checks::{candidates, cost, coverage, footprint, patience, rivals, story};
 use fixtures::Fixtures;
-pub use promise::Promise;
 use trial::Trial;
 
 use crate::conclusion::Failure;
@@ -57,7 +64,7 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
     let mut verification =
         Verification { options, fixtures: &fixtures, installed: &installed, checks: Vec::new(), cancel, progress };
     verification.check(Promise::Installation, || footprint::installation(&installed, host));
-    if !verification.has(Verdict::Broken) && !verification.has(Verdict::NotDecided) {
+    if !verification.has(CheckVerdict::Broken) && !verification.has(CheckVerdict::NotDecided) {
         verification.play(*rows, program);
         verification
             .check(Promise::Removal, || footprint::removal(&mut Trial::new(&installed, host, &fixtures)?, &copy));
@@ -73,9 +80,9 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
         digest: host.digest(),
         version: env!("CARGO_PKG_VERSION"),
         database: version,
-        holds: match verification.has(Verdict::Broken) {
+        holds: match verification.has(CheckVerdict::Broken) {
             true => Some(false),
-            false => (left_out.is_empty() && !verification.has(Verdict::NotDecided)).then_some(true),
+            false => (left_out.is_empty() && !verification.has(CheckVerdict::NotDecided)).then_some(true),
         },
         left_out: left_out.into_iter().map(Promise::name).collect(),
         checks: verification.checks,
@@ -92,7 +99,7 @@ struct Verification<'a> {
 }
 
 impl Verification<'_> {
-    /// Each with work of its own.
+    /// Tries the promises but those of installation and removal, each with work of its own.
     fn play(&mut self, rows: u32, program: &Subprocess) {
         self.of_each_kind(Promise::Continuation, story::continuation);
         self.of_each_kind(Promise::Recovery, story::recovery);
@@ -108,29 +115,29 @@ impl Verification<'_> {
         self.check(Promise::Coverage, || coverage::coverage(&mut Trial::new(installed, host, fixtures)?));
     }
 
-    fn of_each_kind(&mut self, promise: Promise, body: impl Fn(&mut Trial, Kind) -> Result<Finding>) {
+    fn of_each_kind(&mut self, promise: Promise, body: impl Fn(&mut Trial, Kind) -> Result<Ruling>) {
         let (host, fixtures, installed) = (&self.options.host, self.fixtures, self.installed);
         let of_kind = |kind: Kind| {
             let mut trial = Trial::new(installed, host, fixtures)?;
-            let finding = body(&mut trial, kind).unwrap_or_else(|error| Finding::of_error(&error));
-            Ok(finding.unless_hindered(trial.hindrances))
+            let ruling = body(&mut trial, kind).unwrap_or_else(|error| Ruling::by_error(&error));
+            Ok(ruling.unless_hindered(trial.hindrances))
         };
-        self.check(promise, || Ok(Finding::all(host.kinds().into_iter().map(of_kind).collect::<Result<_>>()?)));
+        self.check(promise, || Ok(Ruling::together(host.kinds().into_iter().map(of_kind).collect::<Result<_>>()?)));
     }
 
     /// What fails is broken, whatever was promised, unless it may pass. After a signal nothing more is tried, and the
     /// copies are dropped.
-    fn check(&mut self, promise: Promise, body: impl FnOnce() -> Result<Finding>) {
+    fn check(&mut self, promise: Promise, body: impl FnOnce() -> Result<Ruling>) {
         if self.cancel.is_set() || !self.options.includes(promise) {
             return;
         }
         (self.progress)(promise.name());
         let began = Instant::now();
-        let finding = body().unwrap_or_else(|error| Finding::of_error(&error));
-        self.checks.push(finding.into_check(promise, began.elapsed()));
+        let ruling = body().unwrap_or_else(|error| Ruling::by_error(&error));
+        self.checks.push(ruling.into_check(promise, began.elapsed()));
     }
 
-    fn has(&self, verdict: Verdict) -> bool {
+    fn has(&self, verdict: CheckVerdict) -> bool {
         self.checks.iter().any(|check| check.verdict == verdict)
     }
 }

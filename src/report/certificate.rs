@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use super::grid;
 use crate::rules::display::humanize;
 use crate::text::redact;
-use crate::verify::{Certificate, Check, Verdict};
+use crate::verify::{Certificate, Check, CheckVerdict};
 
 /// What was tried, and below it what speaks against a promise.
 pub fn render(certificate: &Certificate) -> String {
@@ -22,12 +22,12 @@ pub fn render(certificate: &Certificate) -> String {
     format!("{heading}{table}{evidence}\n{}\n{}", conclusion(checks), caveat(left_out))
 }
 
-fn verdict(verdict: Verdict) -> String {
+fn verdict(verdict: CheckVerdict) -> String {
     match verdict {
-        Verdict::Kept => "kept".green().to_string(),
-        Verdict::Broken => "broken".red().to_string(),
-        Verdict::NotDecided => "not decided".yellow().to_string(),
-        Verdict::NotTried => "not tried".yellow().to_string(),
+        CheckVerdict::Kept => "kept".green().to_string(),
+        CheckVerdict::Broken => "broken".red().to_string(),
+        CheckVerdict::NotDecided => "not decided".yellow().to_string(),
+        CheckVerdict::NotTried => "not tried".yellow().to_string(),
     }
 }
 
@@ -40,23 +40,23 @@ fn evidence(check: &Check) -> String {
 }
 
 fn conclusion(checks: &[Check]) -> String {
-    let of = |verdict: Verdict| -> Vec<&str> {
+    let of = |verdict: CheckVerdict| -> Vec<&str> {
         checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name).collect()
     };
-    let named = |what: &str, verdict: Verdict| match of(verdict).as_slice() {
+    let named = |what: &str, verdict: CheckVerdict| match of(verdict).as_slice() {
         [] => String::new(),
         names => format!(" {what}: {}.", names.join(", ")),
     };
-    let broken = named("Broken", Verdict::Broken);
-    let undecided = named("Not decided, so try again", Verdict::NotDecided);
-    let kept = match of(Verdict::Kept).len() {
+    let broken = named("Broken", CheckVerdict::Broken);
+    let undecided = named("Not decided, so try again", CheckVerdict::NotDecided);
+    let kept = match of(CheckVerdict::Kept).len() {
         _ if !broken.is_empty() => String::new(),
         0 if !undecided.is_empty() => String::new(),
         1 => "The promise that was tried is kept.".to_owned(),
         kept if undecided.is_empty() => format!("All {kept} promises that were tried are kept."),
         kept => format!("{kept} promises are kept."),
     };
-    [kept, broken, undecided, named("Not tried", Verdict::NotTried)].concat().trim_start().to_owned()
+    [kept, broken, undecided, named("Not tried", CheckVerdict::NotTried)].concat().trim_start().to_owned()
 }
 
 /// Says that some checks are no certificate.

@@ -13,7 +13,7 @@ use crate::conclusion::{config, usage};
 use crate::files;
 use crate::store::connect::databases::{Databases, Found, Named};
 use crate::store::connect::open::Url;
-use crate::store::connect::open::conninfo::{Conninfo, Place, without_clear_text};
+use crate::store::connect::open::conninfo::{Conninfo, ServerPlace, without_clear_text};
 use crate::store::connect::open::patience::CONNECT_TIMEOUT;
 use crate::store::hosts::folders;
 use crate::text::redact;
@@ -228,7 +228,7 @@ fn warn_if_unverified(url: &Url) {
     static SAID: Once = Once::new();
     let Some(conninfo) = url.conninfo() else { return };
     let sslmode = conninfo.get("sslmode").unwrap_or("prefer");
-    if conninfo.places().contains(&Place::Remote) && sslmode != "verify-full" {
+    if conninfo.places().contains(&ServerPlace::Remote) && sslmode != "verify-full" {
         SAID.call_once(|| {
             warn!(
                 "others on the way to the database could read what is sent, or answer in its place (sslmode={}): \

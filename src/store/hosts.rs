@@ -8,5 +8,4 @@ pub mod guest;
 pub mod host_steps;
 pub mod links;
 pub mod migrate;
-pub(super) mod requests;
 pub mod rights;

@@ -5,7 +5,7 @@ use super::context::ExamineContext;
 use super::logs;
 use crate::rules::Kind;
 use crate::store::db::types::LossyText;
-use crate::store::hosts::links::Page;
+use crate::store::hosts::links::SubjectPage;
 use crate::store::work::left_issues::{LEFT, LeftIssue, are_known, unnotified};
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, Db, DbConnection};
@@ -35,7 +35,7 @@ fn queue(db: &mut Db, issue: LeftIssue, event: Event, context: &ExamineContext) 
     let LeftIssue { id, tenant, identifier, title, agent_name, reason } = issue;
     let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
     let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
-    let page = Page { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
+    let page = SubjectPage { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
     let details = Details {
         url: context.links.to(&page),
         identifier,

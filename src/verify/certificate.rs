@@ -1,4 +1,4 @@
-//! What a verification came to.
+//! What is promised of a host, and what a verification of it came to.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use diesel::result::Error;
 
-use super::Promise;
 use crate::conclusion::{Conclusion, Failure};
 use crate::store::db::errors;
 use crate::text::{cut, redact};
@@ -16,7 +15,55 @@ const EVIDENCE_MAX: usize = 5;
 /// Characters of one piece of it.
 const LENGTH_MAX: usize = 1000;
 
-/// The fields are those of the JSON.
+/// What is promised of a host. Each promise has a check of the same name, which tries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Promise {
+    Installation,
+    Continuation,
+    Recovery,
+    Escalation,
+    Patience,
+    Candidates,
+    Rivals,
+    Locks,
+    Kills,
+    Footprint,
+    Cost,
+    Coverage,
+    Removal,
+}
+
+impl Promise {
+    /// All promises, in the order in which they are tried.
+    pub const ALL: &[Promise] = <Promise as strum::VariantArray>::VARIANTS;
+
+    /// The name of its check.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// What is promised, in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Promise::Installation => "it fits the reference; nothing of the host's changes",
+            Promise::Continuation => "stranded work gets one wake; a second sweep does nothing",
+            Promise::Recovery => "work that goes on or is finished is left alone",
+            Promise::Escalation => "when no wake helped, people see it, once",
+            Promise::Patience => "what is at work, waits or must not be woken is left alone",
+            Promise::Candidates => "all that the rules would touch is nominated",
+            Promise::Rivals => "several sweeps at once do everything once",
+            Promise::Locks => "sweep and the host never have the same work in hand",
+            Promise::Kills => "a sweep that is killed leaves nothing half done",
+            Promise::Footprint => "a dry run writes nothing, a sweep only what it must",
+            Promise::Cost => "nomination, and the facts of one, beside finished work",
+            Promise::Coverage => "the fixtures make each state that the tables allow",
+            Promise::Removal => "uninstalling leaves the schema as it was",
+        }
+    }
+}
+
+/// What a verification came to. The fields are those of the JSON.
 #[derive(Debug, Serialize)]
 pub struct Certificate {
     pub schema: u32,
@@ -41,7 +88,7 @@ impl Certificate {
         let is_any = |verdict| self.checks.iter().any(|check| check.verdict == verdict);
         match self.holds {
             Some(false) => Conclusion::SomeFailed,
-            _ if is_any(Verdict::NotDecided) => Conclusion::Busy,
+            _ if is_any(CheckVerdict::NotDecided) => Conclusion::Busy,
             _ => Conclusion::Done,
         }
     }
@@ -52,7 +99,7 @@ impl Certificate {
 pub struct Check {
     pub name: &'static str,
     pub promise: &'static str,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// What was tried and seen, or why it was not tried.
     pub seen: String,
     /// How a broken promise showed, what stood in the way of one that is not decided, or all that was not tried of one.
@@ -63,7 +110,7 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     Kept,
     Broken,
     /// The database did not do all that was asked for: its locks were held, or it took too long.
@@ -72,7 +119,7 @@ pub enum Verdict {
     NotTried,
 }
 
-impl Verdict {
+impl CheckVerdict {
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -80,77 +127,77 @@ impl Verdict {
 
 /// What a check found.
 #[derive(Debug)]
-pub enum Finding {
-    Kept(String),
-    Broken(Vec<String>),
-    NotDecided(Vec<String>),
-    /// Why, and what exactly.
-    NotTried(String, Vec<String>),
+pub struct Ruling {
+    verdict: CheckVerdict,
+    /// What was tried and seen, or why it was not tried.
+    seen: String,
+    evidence: Vec<String>,
 }
 
-impl Finding {
+impl Ruling {
     /// Kept if nothing speaks against it.
-    pub fn of(seen: impl Into<String>, evidence: Vec<String>) -> Finding {
-        if evidence.is_empty() { Finding::Kept(seen.into()) } else { Finding::Broken(evidence) }
+    pub fn by_evidence(seen: impl Into<String>, evidence: Vec<String>) -> Ruling {
+        match evidence.is_empty() {
+            true => Ruling { verdict: CheckVerdict::Kept, seen: seen.into(), evidence },
+            false => Ruling { verdict: CheckVerdict::Broken, seen: String::new(), evidence },
+        }
+    }
+
+    /// Why nothing, or not all, was tried, and what exactly.
+    pub fn not_tried(seen: impl Into<String>, evidence: Vec<String>) -> Ruling {
+        Ruling { verdict: CheckVerdict::NotTried, seen: seen.into(), evidence }
+    }
+
+    fn not_decided(evidence: Vec<String>) -> Ruling {
+        Ruling { verdict: CheckVerdict::NotDecided, seen: String::new(), evidence }
     }
 
     /// An error in the middle of a check: it decides nothing if it may pass, and else is evidence.
-    pub fn of_error(error: &anyhow::Error) -> Finding {
+    pub fn by_error(error: &anyhow::Error) -> Ruling {
         let passes = |error: &Error| errors::is_outage(error) || errors::may_pass(&error.to_string());
         let is_away = |failure: &Failure| matches!(failure.conclusion, Conclusion::Busy | Conclusion::Unavailable);
         let may_pass = error
             .chain()
             .any(|cause| cause.downcast_ref().is_some_and(passes) || cause.downcast_ref().is_some_and(is_away));
         let words = vec![format!("{error:#}")];
-        if may_pass { Finding::NotDecided(words) } else { Finding::Broken(words) }
+        if may_pass { Ruling::not_decided(words) } else { Ruling::by_evidence("", words) }
     }
 
     /// What seems broken is not decided where the database did not do all that was asked for.
-    pub fn unless_hindered(self, hindrances: Vec<String>) -> Finding {
-        match self {
-            Finding::Broken(_) if !hindrances.is_empty() => Finding::NotDecided(hindrances),
-            finding => finding,
-        }
+    pub fn unless_hindered(self, hindrances: Vec<String>) -> Ruling {
+        let is_hindered = self.verdict == CheckVerdict::Broken && !hindrances.is_empty();
+        if is_hindered { Ruling::not_decided(hindrances) } else { self }
     }
 
-    /// Of several kinds of work: broken if it is for one of them.
-    pub fn all(findings: Vec<Finding>) -> Finding {
+    /// What was found about several kinds of work together: broken if it is for one of them.
+    pub fn together(rulings: Vec<Ruling>) -> Ruling {
         let (mut seen, mut evidence, mut undecided, mut untried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for finding in findings {
-            match finding {
-                Finding::Kept(what) => seen.push(what),
-                Finding::Broken(why) => evidence.extend(why),
-                Finding::NotDecided(why) => undecided.extend(why),
-                Finding::NotTried(why, _) => untried.push(why),
+        for ruling in rulings {
+            match ruling.verdict {
+                CheckVerdict::Kept => seen.push(ruling.seen),
+                CheckVerdict::Broken => evidence.extend(ruling.evidence),
+                CheckVerdict::NotDecided => undecided.extend(ruling.evidence),
+                CheckVerdict::NotTried => untried.push(ruling.seen),
             }
         }
         if evidence.is_empty() && !undecided.is_empty() {
-            return Finding::NotDecided(undecided);
+            return Ruling::not_decided(undecided);
         }
         if evidence.is_empty() && seen.is_empty() {
-            return Finding::NotTried(untried.join("; "), Vec::new());
+            return Ruling::not_tried(untried.join("; "), Vec::new());
         }
-        Finding::of([seen, untried].concat().join("; "), evidence)
+        Ruling::by_evidence([seen, untried].concat().join("; "), evidence)
     }
 
     pub(super) fn into_check(self, promise: Promise, took: Duration) -> Check {
-        let (verdict, seen, evidence) = match self {
-            Finding::Kept(seen) => (Verdict::Kept, seen, Vec::new()),
-            Finding::Broken(evidence) => (Verdict::Broken, further(&evidence), evidence),
-            Finding::NotDecided(evidence) => (Verdict::NotDecided, further(&evidence), evidence),
-            Finding::NotTried(why, what) => (Verdict::NotTried, why, what),
+        let Ruling { verdict, seen, evidence } = self;
+        let most = if verdict == CheckVerdict::NotTried { usize::MAX } else { EVIDENCE_MAX };
+        let seen = match evidence.len().saturating_sub(most) {
+            0 => seen,
+            further => format!("and {further} more"),
         };
-        let most = if verdict == Verdict::NotTried { usize::MAX } else { EVIDENCE_MAX };
         let evidence = evidence.iter().take(most).map(|why| cut(&redact(why), LENGTH_MAX)).collect();
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         Check { name: promise.name(), promise: promise.sentence(), verdict, seen, evidence, duration_ms }
-    }
-}
-
-/// How much evidence there is beside what is shown.
-fn further(evidence: &[String]) -> String {
-    match evidence.len().saturating_sub(EVIDENCE_MAX) {
-        0 => String::new(),
-        further => format!("and {further} more"),
     }
 }

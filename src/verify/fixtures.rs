@@ -17,7 +17,7 @@ use crate::text::redact;
 
 const BEGINNING: &str = "-- fixture ";
 
-/// What a person wrote, and what must stay.
+/// What a person wrote and must stay.
 pub const WORDS: &str = "Grace spoke with the client on Monday";
 
 /// A block, by its name.
@@ -95,7 +95,7 @@ impl Block {
         })
     }
 
-    /// Those that no host with these kinds can do without. Sessions may take no commands, and people may have nowhere
+    /// The blocks that no host with these kinds can do without. Sessions may take no commands, and people may have nowhere
     /// to write.
     fn needed(kinds: &[Kind]) -> impl Iterator<Item = Block> {
         let of_kind = |kind: Kind| {
@@ -130,7 +130,7 @@ pub struct Made {
     pub kind: Kind,
     pub id: Id,
     pub agent: Id,
-    /// Of a step.
+    /// The plan of a step.
     pub plan: Id,
 }
 
@@ -175,7 +175,7 @@ impl Fixtures {
         self.blocks.contains_key(block)
     }
 
-    /// The blocks of which this says yes, by their names.
+    /// The blocks that this closure says yes to, in the order of their names.
     pub fn those(&self, is_one: impl Fn(&Block) -> bool) -> Vec<Block> {
         self.blocks.keys().filter(|block| is_one(block)).cloned().collect()
     }

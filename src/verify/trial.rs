@@ -20,7 +20,7 @@ use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
 pub const AN_HOUR: i64 = 60;
-/// So many minutes ago whatever is at work began: on any host it is alive, and it is left alone for that reason only,
+/// How many minutes ago whatever is at work began: on any host it is alive, and it is left alone for that reason only,
 /// since an issue would be orphaned already.
 pub const JUST_NOW: i64 = 4;
 
@@ -87,9 +87,9 @@ impl Swept {
     }
 }
 
-/// An error of a block. Of what may pass it says which statement waited, and with it on which relation: the server
+/// Wraps an error of a block. If it may pass, it says which statement waited, and with it on which relation: the server
 /// says neither.
-pub fn of_block(block: &Block, sql: &str, error: diesel::result::Error) -> Error {
+pub fn block_error(block: &Block, sql: &str, error: diesel::result::Error) -> Error {
     let waited = if errors::may_pass(&error.to_string()) { format!(" ({sql})") } else { String::new() };
     Error::from(error).context(format!("`-- fixture {block}`{waited}"))
 }
@@ -100,7 +100,7 @@ pub fn name(made: &Made) -> String {
 }
 
 impl<'a> Trial<'a> {
-    /// In a copy of a database in which the host is installed.
+    /// Begins a trial in a copy of a database in which the host is installed.
     pub fn new(installed: &Sandbox, host: &'a Host, fixtures: &'a Fixtures) -> Result<Trial<'a>> {
         let sandbox = installed.copy()?;
         let outsider = sandbox.connect(host)?;
@@ -108,7 +108,7 @@ impl<'a> Trial<'a> {
         Ok(Trial { host, fixtures, outsider, escalation, hindrances: Vec::new(), sandbox, made: 0 })
     }
 
-    /// For sweeps. One connection works: each more plans all of the host's views anew.
+    /// The options of a sweep. One connection works: each more plans all of the host's views anew.
     pub fn options(&self) -> Options {
         let policy = Policy { escalation: self.escalation, ..Policy::default() };
         let options = Options { policy, ..Options::of(self.sandbox.url.clone()) };
@@ -161,7 +161,7 @@ impl<'a> Trial<'a> {
         self.sql_for(block, made, minutes, 0)
     }
 
-    /// The same, for so many at once.
+    /// The SQL of a block about a subject, so many minutes ago, and for so many at once.
     pub fn sql_for(&mut self, block: &Block, made: &Made, minutes: i64, count: u32) -> Result<String> {
         let at = self.outsider.db.now()? - TimeDelta::minutes(minutes);
         let values = Values { at, fresh: self.fresh(), count };
@@ -171,7 +171,7 @@ impl<'a> Trial<'a> {
     /// Lets something happen to a subject, so many minutes ago.
     pub fn play(&mut self, block: &Block, made: &Made, minutes: i64) -> Result<()> {
         let sql = self.sql(block, made, minutes)?;
-        self.outsider.run(&sql).map_err(|error| of_block(block, &sql, error))
+        self.outsider.run(&sql).map_err(|error| block_error(block, &sql, error))
     }
 
     pub fn happens(&mut self, event: Event, made: &Made, minutes: i64) -> Result<()> {
@@ -230,7 +230,7 @@ impl<'a> Trial<'a> {
     pub fn ask(&mut self, event: Event, made: &Made) -> Result<Vec<String>> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
-        snapshot::texts(&mut self.outsider.db, &sql).map_err(|error| of_block(&block, &sql, error))
+        snapshot::texts(&mut self.outsider.db, &sql).map_err(|error| block_error(&block, &sql, error))
     }
 
     /// Asks as a sweep does, by the names that sweeps know.

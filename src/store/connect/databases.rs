@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::store::connect::open::Url;
 use crate::store::connect::open::conninfo::Conninfo;
-use crate::store::connect::open::pattern::{is_pattern, matching};
+use crate::store::connect::open::paths::{is_pattern, matching};
 use crate::text::{is_plain, redact};
 
 /// What was named, in that order: never nothing.
@@ -18,7 +18,7 @@ pub struct Databases {
     pub is_typed: bool,
 }
 
-/// One name.
+/// What one name stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Named {
     Database(Url),
@@ -103,7 +103,7 @@ impl Databases {
     }
 }
 
-/// Its name; if another one is called so, with a number behind it.
+/// The name of a database; if another one is called so, with a number behind it.
 fn name_among(names: &mut BTreeSet<String>, url: &Url) -> String {
     let name = redact(&url.name());
     let numbered = (2..).map(|number| format!("{name} ({number})"));
@@ -127,7 +127,7 @@ fn short_names(names: &[&str]) -> Vec<String> {
 /// do, while nobody would notice one that is left out.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
-    /// Of a file, whatever leads to it: its device and its inode.
+    /// The device and the inode of a file, whatever leads to it.
     File(u64, u64),
     /// A file that is not there.
     Path(PathBuf),

@@ -1,9 +1,8 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
 pub mod conninfo;
-mod nearest;
+pub mod paths;
 pub mod patience;
-pub mod pattern;
 mod postgres;
 mod sqlite;
 
@@ -35,7 +34,7 @@ pub enum Url {
     Sqlite(PathBuf),
 }
 
-/// It may hold a password, and settings are printed whole.
+/// A URL may hold a password, and settings are printed whole.
 impl Debug for Url {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
         match self {
@@ -49,7 +48,7 @@ impl Debug for Url {
 pub struct Store {
     pub db: DbConnection,
     pub host: Arc<Host>,
-    /// Of the latest migration.
+    /// The version of the latest migration.
     pub schema_version: String,
     /// The kinds of subject that the host has.
     pub kinds: Vec<Kind>,
@@ -69,7 +68,7 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        if is_file_by_its_name(url) || pattern::names_files(url) {
+        if is_file_by_its_name(url) || paths::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {
@@ -82,7 +81,7 @@ impl Url {
             }
             None | Some(_) if url.contains('=') => Ok(Url::postgres(url)),
             None if url.is_empty() => Err(format!("is empty, expected {FORMS}")),
-            // Not shown: it may hold a password.
+            // The text is not shown: it may hold a password.
             None | Some(_) => Err(format!(
                 "expected {FORMS}, or the path of a file that is there; the name of a database alone is neither{}",
                 nearest_to(url)
@@ -90,7 +89,7 @@ impl Url {
         }
     }
 
-    /// What libpq takes.
+    /// The URL of what libpq takes.
     pub fn postgres(url: impl Into<String>) -> Url {
         Url::Postgres(url.into(), StatementCache::default())
     }
@@ -102,7 +101,7 @@ impl Url {
         }
     }
 
-    /// The same, with a parameter of libpq's unless it has it.
+    /// This URL with a parameter of libpq's, unless it has that parameter.
     pub fn or(self, parameter: &str, value: &str) -> Url {
         match self {
             Url::Postgres(url, cache) if Conninfo::read(&url).get(parameter).is_none() => {
@@ -146,7 +145,7 @@ impl Url {
         }
     }
 
-    /// A password, or what serves as one.
+    /// Does it hold a password, or what serves as one?
     pub fn holds_a_password(&self) -> bool {
         self.conninfo().is_some_and(|conninfo| conninfo.has_password())
     }
@@ -259,7 +258,7 @@ impl Url {
 }
 
 impl Url {
-    /// The same of what somebody asked for; that others are at it is no fault of the database's.
+    /// Explains why what somebody asked for was not done; that others are at it is no fault of the database's.
     pub fn explain_refusal(&self, abort: Abort<Refused>) -> Error {
         match &abort {
             Abort::RolledBack(Refused::Query(error))
@@ -282,7 +281,7 @@ fn is_file_by_its_name(url: &str) -> bool {
 /// What looks like the name of a file may be one that is mistyped.
 fn nearest_to(url: &str) -> String {
     let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    if is_name { nearest::hint(Path::new(url)) } else { String::new() }
+    if is_name { paths::hint(Path::new(url)) } else { String::new() }
 }
 
 /// A connection to sweep's own copy of a SQLite file, in which anything may be tried.

@@ -28,19 +28,19 @@ pub use outsider::Outsider;
 
 /// A larger database is hardly one that was made to be copied.
 const BYTES_MAX: i64 = 1 << 30;
-/// Of a file, which is held in memory while it is copied.
+/// The largest file: it is held in memory while it is copied.
 const FILE_BYTES_MAX: i64 = 64 << 20;
-/// One that is empty.
+/// A template that is empty.
 const EMPTY: &str = "template0";
 
 /// A copy of a host's database.
 pub struct Sandbox {
-    /// For sweeps.
+    /// The URL for sweeps.
     pub url: Url,
-    place: Place,
+    place: CopyPlace,
 }
 
-enum Place {
+enum CopyPlace {
     /// A database beside the one at this URL.
     Server {
         beside: String,
@@ -75,15 +75,15 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Another one with the same in it.
+    /// Makes another copy with what is in this one.
     pub fn copy(&self) -> Result<Sandbox> {
         match &self.place {
-            Place::Server { beside, name } => Sandbox::on_server(&self.url, beside, name),
-            Place::File { path, .. } => Sandbox::in_file(Some(path)),
+            CopyPlace::Server { beside, name } => Sandbox::on_server(&self.url, beside, name),
+            CopyPlace::File { path, .. } => Sandbox::in_file(Some(path)),
         }
     }
 
-    /// As other programs take it, with its secrets.
+    /// The URL as other programs take it, with its secrets.
     pub fn url_text(&self) -> String {
         match &self.url {
             Url::Postgres(url, _) => url.clone(),
@@ -91,7 +91,7 @@ impl Sandbox {
         }
     }
 
-    /// A connection that is none of sweep's.
+    /// Connects as the host does.
     pub fn connect(&self, host: &Host) -> Result<Outsider> {
         Outsider::new(self.connect_inside()?, host).context("connecting as the host does")
     }
@@ -99,7 +99,7 @@ impl Sandbox {
     /// What a connection pooler calls by the copy's name may be another database, which nothing may happen to.
     fn connect_inside(&self) -> Result<Db> {
         let mut db = connect(&self.url)?;
-        if let Place::Server { name, .. } = &self.place {
+        if let CopyPlace::Server { name, .. } = &self.place {
             let reached = catalog::name(&mut db)?;
             if reached != *name {
                 return Err(config(format!(
@@ -119,7 +119,7 @@ impl Sandbox {
         let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", catalog::quoted(template));
         db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
         let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
-        let sandbox = Sandbox { url, place: Place::Server { beside: beside.to_owned(), name: name.clone() } };
+        let sandbox = Sandbox { url, place: CopyPlace::Server { beside: beside.to_owned(), name: name.clone() } };
         // What stands in the copy is nobody else's business, whoever may connect to the database it was made from.
         for change in ["REVOKE CONNECT ON DATABASE {} FROM PUBLIC", "ALTER DATABASE {} ALLOW_CONNECTIONS true"] {
             db.batch_execute(&change.replace("{}", &name))?;
@@ -138,7 +138,7 @@ impl Sandbox {
             Some(source) => copy_file(source, &path)?,
             None => url.create()?,
         }
-        Ok(Sandbox { url, place: Place::File { path, _directory: directory } })
+        Ok(Sandbox { url, place: CopyPlace::File { path, _directory: directory } })
     }
 
     fn empty(&self, host: &Host) -> Result<()> {
@@ -168,7 +168,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        if let Place::Server { beside, name } = &self.place {
+        if let CopyPlace::Server { beside, name } = &self.place {
             let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
             let _ = connect(&Url::postgres(beside.as_str())).map(|mut db| db.batch_execute(&drop));
         }
@@ -233,7 +233,7 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
     }
 }
 
-/// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
+/// Copies a file as it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let mut db = read_only(from)?;

@@ -150,7 +150,7 @@ struct FactsQuery {
     columns: Vec<FactsColumn>,
 }
 
-/// Whose facts are read.
+/// The subjects whose facts are read.
 enum Subjects {
     One(Bound),
     Many(IsOneOf<SqlLiteral<sql::Id>>),
@@ -160,7 +160,7 @@ enum Subjects {
 
 type Bound = crate::store::db::types::Bound<sql::Id>;
 
-/// Cached by its text.
+/// The statement is cached by its text.
 impl QueryId for FactsQuery {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;

@@ -8,7 +8,7 @@ use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
 use crate::conclusion::Failure;
 use crate::rules::Kind;
 
-/// Somebody else was first, or is at it: the next sweep looks again.
+/// Was somebody else first, or is at it? Then the next sweep looks again.
 pub fn is_contention(error: &Error) -> bool {
     match error {
         // The write matched nothing: the subject is no longer as it was seen.
@@ -55,7 +55,7 @@ impl From<Refused> for anyhow::Error {
     }
 }
 
-/// The server refused to commit. Anything else that comes in place of its answer says nothing of what became of it.
+/// Did the server refuse to commit? Anything else that comes in place of its answer says nothing of what became of it.
 pub fn is_refusal(error: &Error) -> bool {
     let Error::DatabaseError(kind, _) = error else { return false };
     match kind {
@@ -94,7 +94,8 @@ fn is_away(error: &Error) -> bool {
         || begins_with(error, &AWAY)
 }
 
-/// Of what diesel has no kind for: the words of constraints and the like may be anybody's.
+/// Does an error that diesel has no kind for begin with any of these? The words of constraints and the like may be
+/// anybody's.
 fn begins_with(error: &Error, words: &[&str]) -> bool {
     matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info)
         if words.iter().any(|words| info.message().starts_with(words)))
@@ -111,7 +112,7 @@ pub fn is_denial(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info) if info.message().starts_with(DENIED))
 }
 
-/// So a server begins what it says of a denied function, relation or schema.
+/// A server begins so what it says of a denied function, relation or schema.
 pub(in crate::store) const DENIED: &str = "permission denied for ";
 
 /// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
@@ -183,12 +184,12 @@ pub fn may_pass(words: &str) -> bool {
     is_in_other_hands(words) || ADVICE.iter().any(|advice| !advice.lasts && words.starts_with(advice.when))
 }
 
-/// A lock was waited for in vain.
+/// Was a lock waited for in vain?
 pub fn is_lock_timeout(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(_, info) if info.message().contains("lock timeout"))
 }
 
-/// The row could be found, but not read.
+/// Could a row be found, but not read?
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }

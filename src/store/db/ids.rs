@@ -1,4 +1,4 @@
-//! Of which type a host's ids are, for words of operators that may be one.
+//! The type of a host's ids, for words of operators that may be one.
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -12,7 +12,7 @@ use crate::store::Db;
 /// Words of more characters are no ids.
 const LENGTH_MAX: usize = 200;
 
-/// As PostgreSQL calls it.
+/// The type of a host's ids, as PostgreSQL calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::EnumString, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -36,7 +36,7 @@ impl IdType {
         Ok(base.parse().unwrap_or(IdType::Text))
     }
 
-    /// The id that this is, as the database writes it, if it can be one.
+    /// Parses the id that this is, as the database writes it, if it can be one.
     pub fn parse(self, text: &str) -> Option<Id> {
         let is_plausible = !text.is_empty() && text.chars().count() <= LENGTH_MAX && !text.contains('\0');
         let uuid = Uuid::parse_str(text).ok().map(|uuid| uuid.to_string());

@@ -15,17 +15,17 @@ pub struct Label {
 }
 
 impl Label {
-    /// Of a subject of which no more than the id can be read, or that is gone.
+    /// The label of a subject of which no more than the id can be read, or that is gone.
     pub fn of_id(id: Id) -> Label {
         Label { id, tenant: None, identifier: None }
     }
 
-    /// As people call it.
+    /// What people call it, redacted.
     pub fn name(&self) -> String {
         redact(self.identifier.as_deref().unwrap_or(&self.id.0))
     }
 
-    /// On SQLite an id is what others wrote, too.
+    /// Its id, redacted: on SQLite an id is what others wrote, too.
     pub fn redact_id(&self) -> String {
         redact(&self.id.0)
     }

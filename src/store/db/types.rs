@@ -15,7 +15,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{HasSqlType, Jsonb, Timestamptz, Uuid as PgUuid};
+use diesel::sql_types::{HasSqlType, Jsonb, Text, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
@@ -62,7 +62,7 @@ pub enum RawInstant {
 }
 
 impl RawInstant {
-    /// As a time, if it is one.
+    /// The time that it is, if it is one.
     pub fn instant(&self) -> Option<DateTime<Utc>> {
         /// PostgreSQL counts from the year 2000.
         const EPOCH_MICROS: i64 = 946_684_800_000_000;
@@ -90,13 +90,23 @@ pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
 #[diesel(sql_type = sql::Document)]
 pub struct Document(pub serde_json::Value);
 
-/// The text of one that is read. As a tree it takes eighty times the memory, so that it is read into what is wanted of
+/// Text of a row, also when it is no UTF-8.
+#[derive(Clone, Debug, PartialEq, FromSqlRow)]
+pub struct LossyText(pub String);
+
+impl From<LossyText> for String {
+    fn from(text: LossyText) -> String {
+        text.0
+    }
+}
+
+/// The text of a document that is read. As a tree it takes eighty times the memory, so that it is read into what is wanted of
 /// it, and rows are kept as they come.
 #[derive(Clone, Debug, FromSqlRow)]
 pub struct WrittenDocument(String);
 
 impl WrittenDocument {
-    /// None: it holds something else.
+    /// Reads it as a `T`; none if it holds something else.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(&self.0).ok()
     }
@@ -151,11 +161,11 @@ portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
 readable!(sql::Key: Id);
 readable!(sql::Instant: DateTime<Utc>, RawInstant);
+readable!(Text: LossyText);
+readable!(sql::Document: WrittenDocument);
 
 mod ids;
-mod lossy;
 pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
-pub use lossy::LossyText;
 
 impl FromSql<sql::Key, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
@@ -259,6 +269,32 @@ impl ToSql<sql::Document, Sqlite> for Document {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.to_string());
         Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Text, Pg> for LossyText {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        Ok(LossyText(String::from_utf8_lossy(bytes.as_bytes()).into_owned()))
+    }
+}
+
+impl FromSql<Text, Sqlite> for LossyText {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(LossyText(lossy(value)))
+    }
+}
+
+/// The first byte of `jsonb` is the version of its format.
+impl FromSql<sql::Document, Pg> for WrittenDocument {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let text = bytes.as_bytes().get(1..).unwrap_or_default();
+        Ok(WrittenDocument(String::from_utf8_lossy(text).into_owned()))
+    }
+}
+
+impl FromSql<sql::Document, Sqlite> for WrittenDocument {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(WrittenDocument(lossy(value)))
     }
 }
 

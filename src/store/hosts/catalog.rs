@@ -59,7 +59,7 @@ fn over_the_ledger(dialect: Dialect, host: &Host) -> Vec<String> {
     // A host that lacks a kind has nothing to show of it.
     let kinds = || host.kinds().into_iter().map(Kind::name);
     let boards = ["agents"].into_iter().chain(kinds()).flat_map(|part| inside(&format!("board/{part}")));
-    // Whoever begins to write on SQLite holds all of it.
+    // A writer of SQLite's holds all of it.
     let takes =
         kinds().chain(["all"]).filter(|_| dialect == Dialect::Postgres).flat_map(|of| inside(&format!("take/{of}")));
     inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes).collect()
@@ -78,7 +78,7 @@ fn inside(source: &str) -> Vec<String> {
     folders.map(|folder| folder.path().display().to_string()).collect()
 }
 
-/// One of the host's, or of what all have.
+/// The text of a file of the host's, or of what all have.
 fn file<'a>(host: &'a Host, path: &str) -> &'a str {
     host.file(path).or_else(|| FILES.get_file(path)?.contents_utf8()).unwrap_or_default()
 }
@@ -89,7 +89,7 @@ pub fn up(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
     text(&format!("{folder}/up.sql"), host, dialect)
 }
 
-/// What undoes it.
+/// What undoes a migration.
 pub fn down(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
     text(&format!("{folder}/down.sql"), host, dialect)
 }
@@ -140,7 +140,7 @@ pub fn is_of_the_ledger(folder: &str) -> bool {
     folder.starts_with("postgres/") || folder.starts_with("ledger/")
 }
 
-/// Every database has it that a released version has migrated.
+/// The version that every database has which a released version of sweep has migrated.
 pub fn version_of_the_ledger() -> String {
     inside("ledger").first().map(|folder| version(folder)).unwrap_or_default()
 }

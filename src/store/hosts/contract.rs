@@ -21,7 +21,7 @@ pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
 #[serde(deny_unknown_fields)]
 pub struct Contract {
     /// What several relations have, by its name.
-    pub columns: BTreeMap<String, Vec<Column>>,
+    pub columns: BTreeMap<String, Vec<ContractColumn>>,
     #[serde(rename = "relation")]
     pub relations: Vec<Relation>,
 }
@@ -42,29 +42,29 @@ pub struct Relation {
     /// sweep makes it itself, of the runs and wakes of a host with derived facts.
     #[serde(default)]
     pub derived: bool,
-    /// Only of a host with derived facts.
+    /// Only hosts with derived facts have it.
     #[serde(default)]
     pub for_derived: bool,
-    /// In a few words.
+    /// What it is, in a few words.
     pub about: String,
-    /// In Markdown.
+    /// What it holds, in Markdown.
     pub text: String,
     /// It has these of `Contract::columns` as well.
     pub like: Option<String>,
     #[serde(default)]
-    pub columns: Vec<Column>,
-    /// Of hosts with plans.
+    pub columns: Vec<ContractColumn>,
+    /// Columns that only hosts with plans have.
     #[serde(default)]
-    pub columns_with_steps: Vec<Column>,
-    /// Of hosts with derived facts.
+    pub columns_with_steps: Vec<ContractColumn>,
+    /// Columns that only hosts with derived facts have.
     #[serde(default)]
-    pub columns_for_derived: Vec<Column>,
+    pub columns_for_derived: Vec<ContractColumn>,
     /// What people may ask for by a command; a host that lacks one of them does not provide that.
     #[serde(default)]
-    pub columns_for_requests: Vec<Column>,
-    /// Of those whose tables are not sweep's.
+    pub columns_for_requests: Vec<ContractColumn>,
+    /// Columns that hosts with derived facts have if their tables are not sweep's.
     #[serde(default)]
-    pub columns_unless_native: Vec<Column>,
+    pub columns_unless_native: Vec<ContractColumn>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -77,17 +77,17 @@ pub enum Usage {
     Insert,
 }
 
-/// Its name, its type with ` or null` if its value may be missing, and what it means, in Markdown.
+/// A column: its name, its type with ` or null` if its value may be missing, and what it means, in Markdown.
 #[derive(Clone, Deserialize)]
-pub struct Column(pub String, pub String, pub String);
+pub struct ContractColumn(pub String, pub String, pub String);
 
-impl Column {
-    /// As PostgreSQL calls it; `id`, the host's own.
+impl ContractColumn {
+    /// Its type as PostgreSQL calls it; `id`, the host's own.
     fn type_name(&self) -> &str {
         self.1.strip_suffix(" or null").unwrap_or(&self.1)
     }
 
-    /// As PostgreSQL calls it in this host.
+    /// Its type in this host, as PostgreSQL calls it.
     pub(in crate::store) fn type_in<'a>(&'a self, host: &Host) -> &'a str {
         match self.type_name() {
             "id" => host.id(),
@@ -97,7 +97,7 @@ impl Column {
 }
 
 impl Contract {
-    /// What this host has to make, or may.
+    /// The relations that this host has to make, or may.
     fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         let (kinds, derives) = (host.kinds(), host.has_derived_facts());
         let brings = [host.views(Dialect::Postgres), host.views(Dialect::Sqlite)].concat();
@@ -108,23 +108,23 @@ impl Contract {
         })
     }
 
-    /// What this host has to make.
+    /// The relations that this host has to make.
     pub(in crate::store) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         self.of(host).filter(|relation| !relation.optional)
     }
 
-    /// Of a relation, whatever the host.
-    pub fn columns<'a>(&'a self, relation: &'a Relation) -> impl Iterator<Item = &'a Column> {
-        let common = relation.like.as_ref().map_or(&[] as &[Column], |like| &self.columns[like]);
+    /// The columns of a relation that it has on every host.
+    pub fn columns<'a>(&'a self, relation: &'a Relation) -> impl Iterator<Item = &'a ContractColumn> {
+        let common = relation.like.as_ref().map_or(&[] as &[ContractColumn], |like| &self.columns[like]);
         common.iter().chain(&relation.columns)
     }
 
-    /// Of a relation of this host's.
+    /// The columns of a relation on this host.
     pub(in crate::store) fn columns_of<'a>(
         &'a self,
         relation: &'a Relation,
         host: &Host,
-    ) -> impl Iterator<Item = &'a Column> {
+    ) -> impl Iterator<Item = &'a ContractColumn> {
         let with_steps = host.kinds().contains(&Kind::Step).then_some(&relation.columns_with_steps);
         let for_derived = host.has_derived_facts().then_some(&relation.columns_for_derived);
         let unless_native = (host.has_derived_facts() && !host.is_native()).then_some(&relation.columns_unless_native);

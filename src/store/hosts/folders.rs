@@ -25,7 +25,7 @@ use crate::store::hosts::links::{HostUrl, Links};
 pub use folder::in_directory;
 use manifest::Manifest;
 pub(in crate::store) use recognition::{detect, refuse_unfit};
-pub(in crate::store) use record::{RECORD, Recorded, gone, record, recorded, recorded_by_guest, statements};
+pub(in crate::store) use record::{RECORD, SchemaRecord, gone, record, recorded, recorded_by_guest, statements};
 pub use skeleton::skeleton;
 
 /// The files of all migrations.

@@ -51,7 +51,7 @@ fn as_temporary(sql: &str) -> String {
 }
 
 #[derive(QueryableByName)]
-struct Column {
+struct TableColumn {
     #[diesel(sql_type = Text)]
     name: String,
     #[diesel(sql_type = Nullable<Text>)]
@@ -65,7 +65,7 @@ fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
     const OURS: &str = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'";
     const COLUMNS: &str = "SELECT name, dflt_value AS \"default\", pk > 0 AS is_key FROM pragma_table_info(?, 'main')";
     for table in sql::<Text>(OURS).load::<String>(db)? {
-        let columns: Vec<Column> = diesel::sql_query(COLUMNS).bind::<Text, _>(&table).load(db)?;
+        let columns: Vec<TableColumn> = diesel::sql_query(COLUMNS).bind::<Text, _>(&table).load(db)?;
         db.batch_execute(&presented(&table, &columns))?;
     }
     Ok(())
@@ -79,10 +79,10 @@ fn is_value(default: &str) -> bool {
 }
 
 /// The statements that make a view of a table, with triggers that write to it.
-fn presented(table: &str, columns: &[Column]) -> String {
+fn presented(table: &str, columns: &[TableColumn]) -> String {
     let plain = table.strip_prefix(PREFIX).unwrap_or(table);
     let (name, table) = (quoted(plain), quoted(table));
-    let each = |text: &dyn Fn(&Column, &str) -> String| -> String {
+    let each = |text: &dyn Fn(&TableColumn, &str) -> String| -> String {
         columns.iter().map(|column| text(column, &quoted(&column.name))).collect::<Vec<_>>().join(", ")
     };
     let names = each(&|_, name| name.to_owned());

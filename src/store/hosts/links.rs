@@ -138,7 +138,7 @@ impl Templates {
 
 /// What a link is to, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
+pub struct SubjectPage<'a> {
     pub kind: Kind,
     pub id: &'a Id,
     pub identifier: Option<&'a str>,
@@ -155,16 +155,16 @@ pub struct Links {
 
 impl Links {
     /// None: the host has no such page, or it is not known where it is, or what its URL needs is missing.
-    pub fn to(&self, page: &Page) -> Option<String> {
+    pub fn to(&self, page: &SubjectPage) -> Option<String> {
         self.filled(self.templates.of(page.kind)?, page)
     }
 
     /// The page of a run of an issue: with the run's id and agent, and what else is known of the issue.
-    pub fn to_run(&self, page: &Page) -> Option<String> {
+    pub fn to_run(&self, page: &SubjectPage) -> Option<String> {
         self.filled(self.templates.run.as_ref()?, page)
     }
 
-    fn filled(&self, template: &Template, page: &Page) -> Option<String> {
+    fn filled(&self, template: &Template, page: &SubjectPage) -> Option<String> {
         let mut url = String::new();
         for (between, name) in parts(&template.0) {
             url.push_str(between);

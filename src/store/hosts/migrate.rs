@@ -22,7 +22,7 @@ use crate::store::hosts::folders::{self, Host};
 use crate::store::hosts::{boards, contract, guest, rights};
 pub use found::SetUp;
 pub(in crate::store) use found::refuse_unmigrated;
-use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
+use found::{FoundSchema, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
 pub(in crate::store) use trust::refuse_lending;
 use trust::{is_duplicate, refuse_strangers, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
@@ -99,7 +99,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
         }
         Db::Sqlite(_) => true,
     };
-    let found = if is_there { look(db)? } else { Found::default() };
+    let found = if is_there { look(db)? } else { FoundSchema::default() };
     let host = match &found.host {
         Some(host) => changed(db, &found, host, wanted)?,
         None => folders::detect(db, wanted.host.clone())?,
@@ -116,7 +116,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
 
 /// The recorded host, or what the operator has made of it. What has run is not run again, so a change of it would be
 /// lost.
-fn changed(db: &mut Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Result<Arc<Host>> {
+fn changed(db: &mut Db, found: &FoundSchema, host: &Arc<Host>, wanted: &Wanted) -> Result<Arc<Host>> {
     let Some(wanted) = &wanted.host else {
         refuse_untrusted(db, host)?;
         return Ok(host.clone());
@@ -236,7 +236,7 @@ fn run_and_recorded(folder: &str, host: &Host, dialect: Dialect) -> Result<Strin
 /// The SQL of a plan, for psql or sqlite3.
 pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result<String> {
     let (host, dialect) = (&plan.host, db.dialect());
-    // Whose schema it is is asked once it is there: whoever makes it in between is found out. What was made may be
+    // It is asked whose the schema is once it is there: whoever makes it in between is found out. What was made may be
     // others' to write, by the owner's default privileges, or use what is a stranger's.
     let (begin, guard) = match dialect {
         Dialect::Postgres => {

@@ -1,5 +1,6 @@
 //! Does this role have the rights that it needs? Asked before the first subject, so that one message names all that are
-//! missing, and not every subject one.
+//! missing, and not every subject one. And does this host have what a person asks for? One without the columns that a
+//! request writes does not.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +12,8 @@ use diesel::sql_types::{Array, Bool, Text};
 use crate::conclusion::config;
 use crate::rules::Kind;
 use crate::rules::request::Request;
-use crate::store::hosts::catalog::VERSIONS;
+use crate::store::hosts::catalog::{VERSIONS, has_columns};
 use crate::store::hosts::folders::RECORD;
-use crate::store::hosts::requests::RequestedRow;
 use crate::store::{Access, Db, DbConnection};
 
 /// A relation, and the privileges on it that a role has to have.
@@ -297,4 +297,37 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions:
     let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
     let missing = if no_usage { vec!["USAGE on schema sweep".to_owned()] } else { missing };
     if missing.is_empty() { Ok(()) } else { Err(config(lacks(&role, &missing)).into()) }
+}
+
+/// The relation of the host's in which a request is written, beside wakes and commands.
+struct RequestedRow {
+    relation: &'static str,
+    written: &'static [&'static str],
+    /// What the write repeats of what was seen.
+    as_seen: &'static [&'static str],
+}
+
+impl RequestedRow {
+    fn of(request: Request) -> Option<RequestedRow> {
+        let (relation, written, as_seen): (_, &[&str], &[&str]) = match request {
+            Request::Wake | Request::Nudge | Request::Relaunch => return None,
+            Request::Heartbeat => ("sessions", &["last_activity_at"], &["status", "stall_paused", "ended_at"]),
+            Request::Pause | Request::Resume => ("sessions", &["stall_paused"], &["status", "stall_paused"]),
+            Request::FailStep | Request::SkipStep => ("plan_steps", &["status", "updated_at"], &["status"]),
+        };
+        Some(RequestedRow { relation, written, as_seen })
+    }
+
+    /// The rights that are needed to write it.
+    fn rights(&self) -> impl Iterator<Item = (String, String)> {
+        let RequestedRow { relation, written, as_seen } = *self;
+        let of = move |privilege: &str, column: &str| (relation.to_owned(), format!("{privilege} ({column})"));
+        written.iter().map(move |it| of("UPDATE", it)).chain(as_seen.iter().map(move |it| of("SELECT", it)))
+    }
+}
+
+/// Has the host what a request writes?
+pub(in crate::store) fn is_provided(db: &mut Db, request: Request) -> QueryResult<bool> {
+    let Some(RequestedRow { relation, written, as_seen }) = RequestedRow::of(request) else { return Ok(true) };
+    has_columns(db, relation, &[written, as_seen].concat())
 }

@@ -15,7 +15,7 @@ use crate::store::db::errors::{self, Refused};
 use crate::store::db::ids::IdType;
 use crate::store::db::schema::{agents, plans};
 use crate::store::hosts::catalog::has_columns;
-use crate::store::hosts::requests::is_provided;
+use crate::store::hosts::rights::is_provided;
 use crate::store::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
 use crate::text::redact;
 

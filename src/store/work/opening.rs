@@ -28,7 +28,7 @@ pub struct Start {
     has_untaken_wakes: bool,
 }
 
-/// So many sweeps distinguish a database from a copy of it.
+/// How many sweeps distinguish a database from a copy of it.
 const NEWEST_SWEEPS: i64 = 3;
 
 impl Start {
@@ -91,20 +91,33 @@ impl Start {
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let due = exists(waiting!()).or(exists(totals::to_be_counted!(self.now)));
-        type Answer = ((bool, bool, bool, bool, bool, bool, bool), bool);
-        let ((sessions, issues, steps, has_failures, is_unsettled, is_empty, is_policy_new), is_due): Answer =
-            match self.has_untaken_wakes {
-                true => {
-                    let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
-                    select((asked, due.or(stuck))).get_result(db)?
-                }
-                false => select((asked, due)).get_result(db)?,
-            };
-        let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
+        let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
+            true => {
+                let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
+                select((asked, due.or(stuck))).get_result(db)?
+            }
+            false => select((asked, due)).get_result(db)?,
+        };
+        let Answers { session_candidates, issue_candidates, step_candidates, has_failures, is_unsettled, .. } = found;
+        let of_kinds =
+            [(Kind::Session, session_candidates), (Kind::Issue, issue_candidates), (Kind::Step, step_candidates)];
         let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
+        let Answers { is_empty, is_policy_new, .. } = found;
         let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
         Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
     }
+}
+
+/// What a glance asks in SQL, in this order.
+#[derive(Clone, Copy, Queryable)]
+struct Answers {
+    session_candidates: bool,
+    issue_candidates: bool,
+    step_candidates: bool,
+    has_failures: bool,
+    is_unsettled: bool,
+    is_empty: bool,
+    is_policy_new: bool,
 }
 
 /// What there is in a database, at the first glance.

@@ -161,7 +161,7 @@ impl StepFacts {
     }
 }
 
-/// Who holds each of these plans.
+/// Finds out who holds each of these plans.
 fn holders(db: &mut Db, plans: Vec<Id>, policy: &Policy) -> QueryResult<BTreeMap<Id, Holders>> {
     use step_facts::{plan_id, status, subject_id, table};
     let in_progress = |plans: &[Id]| table.filter(IsOneOf::new(plan_id, plans)).filter(status.eq("in_progress"));

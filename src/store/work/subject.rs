@@ -8,7 +8,7 @@ use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::store::db::columns::{FromColumns, read_many, read_one};
 use crate::store::db::written::Writes;
-use crate::store::hosts::links::{Links, Page};
+use crate::store::hosts::links::{Links, SubjectPage};
 use crate::store::work::candidates::Nominated;
 use crate::store::work::lock::take;
 use crate::store::{Access, Db, DbConnection, Finish, Label, Lock, Timeouts};
@@ -80,9 +80,9 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
     fn write(&self, db: &mut Db, request: Request) -> QueryResult<()>;
 
     /// Its page on the host's own board.
-    fn page<'a>(&'a self, id: &'a Id) -> Page<'a> {
+    fn page<'a>(&'a self, id: &'a Id) -> SubjectPage<'a> {
         let (identifier, tenant, agent) = (self.identifier(), Some(self.tenant()), self.assignee().id());
-        Page { kind: Self::KIND, id, identifier, tenant, agent }
+        SubjectPage { kind: Self::KIND, id, identifier, tenant, agent }
     }
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::rules::{Id, Kind};
 use crate::store::{Access, for_kind};
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::nominated::{self, Judged};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
@@ -27,7 +27,7 @@ const WORK: [&[Event]; 4] = [&[], &[Event::AtWork], &[Event::AtWork, Event::Stop
 /// What became of a wake of sweep's, if there was one.
 const WAKES: [&[Event]; 4] = [&[], &[Event::TakenUp], &[Event::TakenUp, Event::Stops], &[Event::Claimed]];
 
-/// So many at once.
+/// How many are made at once.
 const BATCH: usize = 100;
 
 /// One combination, and how it came about.
@@ -40,7 +40,7 @@ struct Case {
 }
 
 /// The candidates name all that the rules would touch.
-pub fn candidates(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn candidates(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let cases = cases(trial, kind);
     make(trial, &cases)?;
     trial.outsider.analyze()?;
@@ -55,7 +55,7 @@ pub fn candidates(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let twice = named.iter().filter(|candidate| !seen.insert(&candidate.id));
     let twice = twice.map(|candidate| format!("{kind}_candidates names {} twice", case(&candidate.id)));
     let evidence = unreadable.chain(overlooked).chain(twice).collect();
-    Ok(Finding::of(format!("{} {}", cases.len(), kind.plural()), evidence))
+    Ok(Ruling::by_evidence(format!("{} {}", cases.len(), kind.plural()), evidence))
 }
 
 fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {
@@ -91,7 +91,7 @@ fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {
     cases
 }
 
-/// Those that get a wake get it from a sweep, before anything else is there.
+/// Makes the cases. Those that get a wake get it from a sweep, before anything else is there.
 fn make(trial: &mut Trial, cases: &[Case]) -> Result<()> {
     let (woken, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.is_woken);
     let begin = |trial: &mut Trial, case: &Case| {

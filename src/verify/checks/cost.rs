@@ -12,7 +12,7 @@ use crate::store::connect::snapshot::count_rows;
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
 
@@ -45,10 +45,10 @@ struct Measured {
 }
 
 /// What was measured, and what is too slow.
-pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
+pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
     let crowd = Block::Of(kind, Event::Crowd);
     if !trial.fixtures.has(&crowd) {
-        return Ok(Finding::NotTried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
+        return Ok(Ruling::not_tried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
     }
     let agent = trial.unmade(kind);
     trial.play(&Block::Agent, &agent, AN_HOUR)?;
@@ -57,7 +57,10 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     trial.outsider.run(&sql).with_context(|| format!("`-- fixture {crowd}`"))?;
     let grown = count_rows(&mut trial.outsider.db)? - before;
     if grown < i64::from(count) {
-        return Ok(Finding::Broken(vec![format!("`-- fixture {crowd}` made {grown} rows, expected at least {count}")]));
+        return Ok(Ruling::by_evidence(
+            "",
+            vec![format!("`-- fixture {crowd}` made {grown} rows, expected at least {count}")],
+        ));
     }
     let stranded = many(trial, kind, STRANDED, None)?;
     let queued = Block::Of(kind, Event::Queued);
@@ -85,7 +88,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
             ids.len() - STRANDED
         ));
     }
-    Ok(Finding::of(format!("{}: {}", kind.plural(), times.join(", ")), evidence))
+    Ok(Ruling::by_evidence(format!("{}: {}", kind.plural(), times.join(", ")), evidence))
 }
 
 /// Stranded for an hour, each of an agent of its own; and then this happened to each.

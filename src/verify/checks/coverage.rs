@@ -8,7 +8,7 @@ use super::story::{ROUNDS_MAX, in_vain};
 use crate::rules::Kind;
 use crate::store::connect::snapshot::{ColumnValues, held_values};
 use crate::sweep::Outcome;
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Fixtures};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
 
@@ -18,11 +18,11 @@ const SIGNS_OF_LIFE: [&str; 5] = ["heartbeat", "lease", "seen", "alive", "ping"]
 const CLAIM: &str = "claim";
 
 /// Plays every block, and says which blocks and values there are not.
-pub fn coverage(trial: &mut Trial) -> Result<Finding> {
+pub fn coverage(trial: &mut Trial) -> Result<Ruling> {
     let columns = trial.listed_values()?;
     let mut lines = absent(trial.fixtures, &trial.host.kinds(), &columns);
     let listed = columns.into_iter().filter(|(_, values)| !values.is_empty()).collect();
-    let mut seen = Seen { listed, held: ColumnValues::new() };
+    let mut seen = ValuesSeen { listed, held: ColumnValues::new() };
     for kind in trial.host.kinds() {
         play_a_life(trial, kind, &mut seen)?;
         play_each_block(trial, kind, &mut seen)?;
@@ -36,16 +36,16 @@ pub fn coverage(trial: &mut Trial) -> Result<Finding> {
         }
     }
     let tried = format!("{} of {all} values", all - untried);
-    Ok(if lines.is_empty() { Finding::Kept(tried) } else { Finding::NotTried(tried, lines) })
+    Ok(if lines.is_empty() { Ruling::by_evidence(tried, lines) } else { Ruling::not_tried(tried, lines) })
 }
 
 /// The values of the columns for which the schema lists them, and those that stood there at some time.
-struct Seen {
+struct ValuesSeen {
     listed: ColumnValues,
     held: ColumnValues,
 }
 
-impl Seen {
+impl ValuesSeen {
     fn look(&mut self, trial: &mut Trial) -> QueryResult<()> {
         for (at, values) in held_values(&mut trial.outsider.db, &self.listed)? {
             self.held.entry(at).or_default().extend(values);
@@ -55,7 +55,7 @@ impl Seen {
 }
 
 /// From being stranded to being escalated.
-fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut Seen) -> Result<()> {
+fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<()> {
     let made = trial.stranded(kind)?;
     seen.look(trial)?;
     for _ in 0..=ROUNDS_MAX {
@@ -73,7 +73,7 @@ fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut Seen) -> Result<()> {
 }
 
 /// What happens to a subject, each to one of its own.
-fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut Seen) -> Result<()> {
+fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<()> {
     use Event::{AtWork, Claimed, Dies, Finished, Noted, Queued};
     let blocks = trial.fixtures.those(|block| match block {
         Block::AgentPaused => true,

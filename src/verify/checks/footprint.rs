@@ -15,14 +15,14 @@ use crate::store::db::dialect::Dialect;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::sweep::{self, Cancel, Options};
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Event, Made};
 use crate::verify::trial::{DAYS_AGO, JUST_NOW, Trial};
 
-/// Evidence shows so much of a row.
+/// Characters of a row that evidence shows.
 const ROW_MAX: usize = 300;
 
-/// What there is that is not sweep's.
+/// The lines of the catalog about what is not sweep's.
 fn of_host(outsider: &mut Outsider, host: &Host) -> Result<BTreeSet<String>> {
     // In a file of its own all is.
     if host.is_native() && outsider.db.dialect() == Dialect::Sqlite {
@@ -49,7 +49,7 @@ fn cut(line: &str) -> String {
 }
 
 /// Installs the host in this copy of its database, and says what of the host's that has changed.
-pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
+pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Ruling> {
     let mut outsider = copy.connect(host)?;
     let (schema, rows) = (of_host(&mut outsider, host)?, snapshot::rows(&mut outsider.db)?);
     let wanted = migrate::Wanted { host: Some(Arc::clone(host)), ..migrate::Wanted::default() };
@@ -60,23 +60,23 @@ pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
     evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
     evidence.extend(snapshot::rights(&mut outsider.db)?);
     evidence.extend(outsider.writes_of_readers()?);
-    Ok(Finding::of("", evidence))
+    Ok(Ruling::by_evidence("", evidence))
 }
 
-/// Uninstalls it, after sweeps have written.
-pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Finding> {
+/// Uninstalls sweep after sweeps have written, and says what is left of it or lacks.
+pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Ruling> {
     let before = snapshot::catalog(&mut copy.connect(trial.host)?.db)?;
     for kind in trial.host.kinds() {
         trial.stranded(kind)?;
     }
     trial.sweep()?;
     migrate::uninstall(&mut trial.connect(Access::Write)?, migrate::Extent::Everything)?;
-    Ok(Finding::of("", differences(&before, &snapshot::catalog(&mut trial.outsider.db)?)))
+    Ok(Ruling::by_evidence("", differences(&before, &snapshot::catalog(&mut trial.outsider.db)?)))
 }
 
 /// A dry run writes nothing; a sweep writes about what it touches, in the tables that `host.toml` names, and deletes
 /// nothing.
-pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let in_vain_before = trial.stranded(kind)?;
     trial.sweep()?;
     if trial.takes_wakes(kind) {
@@ -104,10 +104,11 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         }
     }
     evidence.extend(deleted(&before, &after));
-    Ok(Finding::of(kind.plural(), evidence))
+    Ok(Ruling::by_evidence(kind.plural(), evidence))
 }
 
-/// Of the same agent: one that is at work, one that was finished just now, and one of long ago.
+/// Makes subjects beside the one that is touched: two of its agent, one at work and one that was finished just now, and
+/// one that was finished long ago.
 fn bystanders(trial: &mut Trial, touched: &Made) -> Result<[Made; 3]> {
     let [at_work, finished] = [trial.another_of(touched)?, trial.another_of(touched)?];
     trial.happens(Event::AtWork, &at_work, JUST_NOW)?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::rules::Kind;
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{JUST_NOW, LONG_AGO, Trial};
 
@@ -11,7 +11,7 @@ use crate::verify::trial::{JUST_NOW, LONG_AGO, Trial};
 type Left = Vec<(Made, String)>;
 
 /// All of it is left alone, in one sweep that continues something else.
-pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut left = in_each_state(trial, kind)?;
     left.extend(at_work_for_long(trial, kind)?);
     left.extend(touched_a_moment_ago(trial, kind)?);
@@ -24,7 +24,7 @@ pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let mut evidence: Vec<String> = left.iter().filter_map(|(made, why)| swept.refuse_touched(made, why)).collect();
     evidence.extend(swept.expect(&control, trial.first_outcome(kind)).err());
     let untried = if trial.fixtures.has(&Block::AgentPaused) { "" } else { ", none with a paused agent" };
-    Ok(Finding::of(format!("{}: {} states{untried}", kind.plural(), left.len()), evidence))
+    Ok(Ruling::by_evidence(format!("{}: {} states{untried}", kind.plural(), left.len()), evidence))
 }
 
 /// One in each state that the fixtures know.

@@ -14,9 +14,9 @@ use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::trial::{Swept, Trial, name, of_block};
+use crate::verify::trial::{Swept, Trial, block_error, name};
 
 /// `sweep` as a process, to be killed.
 pub struct Subprocess {
@@ -30,17 +30,17 @@ pub struct Subprocess {
 /// Sweeps at once, and what they compete for.
 const SWEEPS: usize = 4;
 const SUBJECTS: usize = 24;
-/// So many workers has each of them.
+/// Workers of each of the sweeps.
 const CONNECTIONS: u32 = 2;
 
 /// How long a write of the host's may wait for a sweep's lock, to find out that it does.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// What is killed, and how often.
+/// How often a sweep is killed.
 const KILLS: u64 = 8;
 
 /// Several sweeps at once continue each subject once, and escalate it once.
-pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let made = many(trial, kind)?;
     let mut evidence = at_once(trial)?;
     for made in &made {
@@ -56,14 +56,14 @@ pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Finding> {
             }
         }
     }
-    Ok(Finding::of(format!("{SUBJECTS} {}, {SWEEPS} sweeps", kind.plural()), evidence))
+    Ok(Ruling::by_evidence(format!("{SUBJECTS} {}, {SWEEPS} sweeps", kind.plural()), evidence))
 }
 
 fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
     (0..SUBJECTS).map(|_| trial.stranded(kind)).collect()
 }
 
-/// What went wrong.
+/// Runs several sweeps at once, and says what went wrong.
 fn at_once(trial: &mut Trial) -> Result<Vec<String>> {
     let options = Options { connections: CONNECTIONS, ..trial.options() };
     let swept: Vec<Swept> = thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
 }
 
 /// A write of the host's to what a sweep has in hand waits, and a sweep passes over what the host has in hand.
-pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut evidence = Vec::new();
     let mut db = trial.connect(Access::Write)?;
     for block in [Block::Of(kind, Event::Finished), Block::AgentPaused] {
@@ -120,7 +120,7 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
                 name(&made)
             )),
             (_, Err(error)) if errors::is_contention(&error) || errors::is_lock_timeout(&error) => {}
-            (_, Err(error)) => return Err(of_block(&block, &sql, error)),
+            (_, Err(error)) => return Err(block_error(&block, &sql, error)),
         }
     }
     // The control: a sweep has such work in hand.
@@ -130,7 +130,7 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     if trial.outsider.db.dialect() == Dialect::Postgres {
         evidence.extend(refuse_uncommitted(trial, kind)?);
     }
-    Ok(Finding::of(kind.plural(), evidence))
+    Ok(Ruling::by_evidence(kind.plural(), evidence))
 }
 
 fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
@@ -151,7 +151,7 @@ fn refuse_uncommitted(trial: &mut Trial, kind: Kind) -> Result<Vec<String>> {
 }
 
 /// Whenever a sweep is killed, nothing is half done, and the next one does the rest.
-pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Finding> {
+pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Ruling> {
     let made = many(trial, kind)?;
     for round in 0..KILLS {
         let mut command = Command::new(&program.path);
@@ -173,5 +173,5 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Find
     for made in &made {
         evidence.extend(refuse_doubles(trial, made)?);
     }
-    Ok(Finding::of(format!("{SUBJECTS} {}, {KILLS} kills", kind.plural()), evidence))
+    Ok(Ruling::by_evidence(format!("{SUBJECTS} {}, {KILLS} kills", kind.plural()), evidence))
 }

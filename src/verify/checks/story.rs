@@ -1,25 +1,29 @@
-//! What becomes of stranded work: a wake, and what follows it.
+//! What becomes of stranded work: a wake, and what follows it; and whether the host says of a worker, a run and a wake
+//! what has become of them: one that is dead, failed or taken must not look as if it were not.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use diesel::QueryResult;
 
-use super::life::{refuse_false_success, refuse_hiding_claim, refuse_living_dead, refuse_strange_ids, refuse_untaken};
 use crate::rules::issue::NEEDS_A_PERSON;
-use crate::rules::{Escalation, Facts, Kind};
+use crate::rules::{Decision, Escalation, Facts, Kind, Reason};
+use crate::store::connect::sandbox::inquiry;
 use crate::store::work::wakes;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::sweep::Outcome;
-use crate::verify::certificate::Finding;
+use crate::verify::certificate::Ruling;
 use crate::verify::fixtures::{Block, Event, Made, WORDS};
-use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial, name};
+use crate::verify::trial::{AN_HOUR, JUST_NOW, LONG_AGO, Trial, name};
 
 /// More attempts than any policy allows by default.
 pub const ROUNDS_MAX: u32 = 10;
 
+/// This many minutes ago is before anything happens to work that was taken, or whose worker died.
+const BEFORE: i64 = 2 * LONG_AGO;
+
 /// Stranded work gets one wake in the host's own queue, and a second sweep does nothing.
-pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     // There are others as well, who must not be woken.
     let other = trial.stranded(kind)?;
     trial.happens(Event::Finished, &other, JUST_NOW)?;
@@ -36,11 +40,11 @@ pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         (Kind::Session, Some(_)) => "1 command",
         (Kind::Issue | Kind::Step, Some(_)) => "1 wake",
     };
-    Ok(Finding::of(format!("{}: {seen}", kind.plural()), evidence))
+    Ok(Ruling::by_evidence(format!("{}: {seen}", kind.plural()), evidence))
 }
 
 /// Work that goes on after a wake is left alone, and so is what is finished.
-pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let made = trial.stranded(kind)?;
     let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     if trial.takes_wakes(kind) {
@@ -57,16 +61,16 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     evidence.extend(trial.sweep()?.refuse_touched(&made, "it is finished"));
     evidence.extend(refuse_second_sweep(trial, &made)?);
     evidence.extend(refuse_false_success(trial, kind)?);
-    Ok(Finding::of(kind.plural(), evidence))
+    Ok(Ruling::by_evidence(kind.plural(), evidence))
 }
 
 /// When no attempt helped, a person is notified where people look, once.
-pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let made = trial.stranded(kind)?;
     let noted = note(trial, &made)?;
     let continuations = match until_escalated(trial, &made)? {
         Ok(continuations) => continuations,
-        Err(why) => return Ok(Finding::Broken(vec![why])),
+        Err(why) => return Ok(Ruling::by_evidence("", vec![why])),
     };
     let mut evidence: Vec<String> = refuse_unseen(trial, &made)?.into_iter().collect();
     evidence.extend(refuse_overwritten(trial, &made, &noted)?);
@@ -77,7 +81,7 @@ pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     if kind == Kind::Issue {
         evidence.extend(comment_only(trial)?);
     }
-    Ok(Finding::of(format!("{}: after {continuations} in vain", kind.plural()), evidence))
+    Ok(Ruling::by_evidence(format!("{}: after {continuations} in vain", kind.plural()), evidence))
 }
 
 /// How often it was continued before it was escalated, or why it was not, or not in time.
@@ -226,4 +230,89 @@ fn refuse_second_sweep(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
         evidence.push(format!("{}: a second sweep changed {changed:?}", name(made)));
     }
     Ok(evidence)
+}
+
+/// Work whose worker died is stranded like any other.
+fn refuse_living_dead(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
+    let block = Block::Of(kind, Event::Dies);
+    if !trial.fixtures.has(&block) {
+        return Ok(None);
+    }
+    let made = trial.stranded_since(kind, BEFORE)?;
+    trial.happens(Event::AtWork, &made, LONG_AGO)?;
+    trial.play(&block, &made, AN_HOUR)?;
+    let first = trial.first_outcome(kind);
+    Ok(trial.sweep()?.expect(&made, first).err().map(|why| format!("`-- fixture {block}`: {why}")))
+}
+
+/// A wake that was taken, and of which no run has begun for longer than a wake may wait, is stuck in sight, or its work
+/// goes on.
+fn refuse_hiding_claim(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
+    let block = Block::Of(kind, Event::Claimed);
+    if !trial.fixtures.has(&block) {
+        return Ok(None);
+    }
+    let made = trial.stranded_since(kind, BEFORE)?;
+    let swept = trial.sweep()?;
+    trial.play(&block, &made, LONG_AGO)?;
+    trial.outsider.age_the_ledger(LONG_AGO)?;
+    let not_woken = swept.expect(&made, trial.first_outcome(kind)).err();
+    let what = format!("`-- fixture {block}`: the wake was taken {LONG_AGO} minutes ago, and no run has begun");
+    Ok(not_woken.or(match trial.decision(&made)? {
+        Some(Decision::Continue { .. } | Decision::Escalate(_)) => None,
+        Some(Decision::Leave(Reason::StuckWake(_))) => {
+            let is_in_sight = trial.ask_of_host(|db| inquiry::is_stuck_in_sight(db, &made.id))?;
+            (!is_in_sight).then(|| format!("{}: {what}: untaken_wakes does not name it", name(&made)))
+        }
+        Some(decision) => Some(format!("{}: {what}, and it would be left alone: {decision}", name(&made))),
+        None => Some(format!("{}: {what}, and {kind}_facts has no row", name(&made))),
+    }))
+}
+
+/// Does the host show a wake that waits by the id that sweep gave it?
+fn refuse_strange_ids(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
+    if !trial.takes_wakes(made.kind) {
+        return Ok(Vec::new());
+    }
+    let mut evidence = Vec::new();
+    let relations = if made.kind == Kind::Session { &["session_commands"][..] } else { &["wakes", "untaken_wakes"] };
+    for relation in relations {
+        let unknown = trial.ask_of_host(|db| inquiry::unknown_wakes(db, relation, made.kind, &made.id))?.into_iter();
+        evidence
+            .extend(unknown.map(|id| format!("{}: {relation} has no row with the id {id} of its wake", name(made))));
+    }
+    Ok(evidence)
+}
+
+/// Does a wake wait no longer that was taken up?
+fn refuse_untaken(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
+    if !trial.takes_wakes(made.kind) || made.kind == Kind::Session {
+        return Ok(Vec::new());
+    }
+    let (kind, id) = (made.kind, &made.id);
+    // Other hosts tell it in their facts alone.
+    let statuses = match trial.host.has_derived_facts() {
+        true => trial.ask_of_host(|db| inquiry::statuses_of_waiting(db, kind, id))?,
+        false => Vec::new(),
+    };
+    let statuses = statuses.iter().map(|status| format!("is {status} in wakes: expected claimed or completed"));
+    let untaken = trial.ask_of_host(|db| inquiry::untaken(db, kind, id))?;
+    let untaken = untaken.iter().map(|_| "is in untaken_wakes".to_owned());
+    Ok(statuses.chain(untaken).map(|why| format!("{}: its wake was taken up, and {why}", name(made))).collect())
+}
+
+/// A run that began before a wake and then failed is no success, by which the wake would have been in vain.
+fn refuse_false_success(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
+    if !trial.takes_wakes(kind) || kind == Kind::Session {
+        return Ok(None);
+    }
+    let made = trial.stranded_since(kind, BEFORE)?;
+    trial.sweep()?;
+    trial.outsider.age_the_ledger(AN_HOUR)?;
+    trial.happens(Event::AtWork, &made, LONG_AGO)?;
+    trial.happens(Event::Stops, &made, 0)?;
+    let is_success = trial.ask_of_host(|db| inquiry::has_false_rescue(db, kind, &made.id))?;
+    Ok(is_success.then(|| {
+        format!("{}: `-- fixture {kind}: stops` is taken for a success: false_rescues names its wake", name(&made))
+    }))
 }

@@ -20,7 +20,7 @@ fn killed_after(owner: &Owner, statements: &str) {
 
 const HALF: &str = "pragma cache_size = 1; begin immediate; update tasks set note = zeroblob(99999);";
 
-/// Who writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
+/// A program that writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
 /// written. One that only reads cannot.
 #[test]
 fn a_writer_that_was_killed_keeps_no_sweep_from_the_file() {
@@ -46,7 +46,7 @@ fn its_journal_is_found_through_a_link_as_well() {
     assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
 }
 
-/// Whoever takes back what is half written writes the log into the file as well, and deletes it.
+/// A program that takes back what is half written writes the log into the file as well, and deletes it.
 #[test]
 fn a_journal_beside_a_write_ahead_log_is_reported_and_both_are_left_alone() {
     let mut owner = Owner::with_sweep("wal");

@@ -125,7 +125,7 @@ fn file() -> (TempDir, std::path::PathBuf, String) {
     (directory, path, url)
 }
 
-/// Of 73 MB.
+/// The statement that makes a table of 73 MB.
 const FILES: &str = "create table files as
     with recursive n (i) as (select 1 union all select i + 1 from n where i < 730) select zeroblob(100000) from n";
 

@@ -42,8 +42,7 @@ impl Page {
     fn all() -> Vec<Page> {
         let docs = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
         let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().display()));
-        let pages = names
-            .filter(|name| name.ends_with(".md") && !GUIDES.contains(&name.as_str()));
+        let pages = names.filter(|name| name.ends_with(".md") && !GUIDES.contains(&name.as_str()));
         ["README.md".to_owned()].into_iter().chain(pages).map(|name| Page::read(&name)).collect()
     }
 

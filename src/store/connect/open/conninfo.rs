@@ -32,7 +32,7 @@ struct Parameter {
 
 /// Where a server is, as far as its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerPlace {
     /// A Unix socket of this machine.
     Socket,
     /// This machine, over TCP.
@@ -62,7 +62,7 @@ impl Conninfo<'_> {
     }
 
     /// Where its servers are, each tried after the one before it; none when it does not say.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ServerPlace> {
         let hosts = self.get("hostaddr").or_else(|| self.get("host"));
         hosts.map(|hosts| hosts.split(',').map(place).collect()).unwrap_or_default()
     }
@@ -70,7 +70,7 @@ impl Conninfo<'_> {
     /// May TLS be spoken? Sockets know none, whatever sslmode says; what a service says stands in a file of libpq's.
     pub fn can_be_encrypted(&self) -> bool {
         let places = self.places();
-        !places.is_empty() && !places.contains(&Place::Socket) && self.get("service").is_none()
+        !places.is_empty() && !places.contains(&ServerPlace::Socket) && self.get("service").is_none()
     }
 
     /// Will there be TLS, or no connection?
@@ -159,7 +159,7 @@ pub fn without_clear_text(methods: &str) -> Option<String> {
     Some(others.chain(refused).collect::<Vec<_>>().join(",")).filter(|methods| !methods.is_empty())
 }
 
-/// The same string with one more parameter, which counts whatever was there before.
+/// Adds a parameter to a connection string, which counts whatever was there before.
 pub fn with(text: &str, name: &str, value: &str) -> String {
     let Some(rest) = rest_of_uri(text) else {
         let value = value.replace('\\', "\\\\").replace('\'', "\\'");
@@ -173,13 +173,13 @@ pub fn with(text: &str, name: &str, value: &str) -> String {
     format!("{text}{separator}{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
 }
 
-fn place(host: &str) -> Place {
+fn place(host: &str) -> ServerPlace {
     match host.parse::<IpAddr>() {
         // An empty one among several is the socket that libpq looks for by itself.
-        Err(_) if host.is_empty() || host.starts_with(['/', '@']) => Place::Socket,
-        Err(_) if host == "localhost" => Place::Loopback,
-        Ok(address) if address.is_loopback() => Place::Loopback,
-        Ok(_) | Err(_) => Place::Remote,
+        Err(_) if host.is_empty() || host.starts_with(['/', '@']) => ServerPlace::Socket,
+        Err(_) if host == "localhost" => ServerPlace::Loopback,
+        Ok(address) if address.is_loopback() => ServerPlace::Loopback,
+        Ok(_) | Err(_) => ServerPlace::Remote,
     }
 }
 
@@ -260,7 +260,7 @@ fn first_value(text: &str) -> Option<(usize, String)> {
     (!is_quoted).then_some((text.len(), value))
 }
 
-/// As C has it.
+/// Is it a space to C?
 fn is_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\x0b'
 }

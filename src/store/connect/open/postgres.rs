@@ -141,7 +141,7 @@ fn refuse_ports(url: &str) -> Result<(), Failure> {
     Err(config(format!("cannot connect to PostgreSQL: {why}")))
 }
 
-/// Close enough to be shown: it cannot be much of a password.
+/// Is it close enough to a port to be shown? Then it cannot be much of a password.
 fn is_nearly_a_port(value: &str) -> bool {
     value.len() <= 5 && value.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -173,7 +173,7 @@ fn refuse_connection(error: ConnectionError) -> Failure {
     }
 }
 
-/// Of several servers that were tried, one that may be back is enough to try again.
+/// Is it in vain to try again? If several servers were tried, one that may be back is enough.
 fn will_last(message: &str) -> bool {
     let mut tries = message.split("connection to server ").filter(|tried| !tried.is_empty());
     tries.all(|tried| LASTING.iter().any(|phrase| tried.contains(phrase)))

@@ -10,7 +10,7 @@ use anyhow::Result;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
-use super::nearest;
+use super::paths;
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
 use crate::store::db::connection::sqlite::{Companion, NO_CHECKPOINT, PATIENT};
@@ -44,7 +44,7 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let directory = path.parent().unwrap_or(path).display();
-            let meant = nearest::hint(path);
+            let meant = paths::hint(path);
             Err(config(format!("{shown}: cannot be made{meant}: make {directory}, or correct the path")))
         }
         Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::error_text(&error)))),
@@ -158,7 +158,7 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => refuse(&format!(
             "there is no such database{}. Set DATABASE_URL or --database to the one to sweep, \
              or create this embedded one with `sweep migrate`",
-            nearest::hint(path)
+            paths::hint(path)
         )),
         Err(error) => refuse(&files::error_text(&error)),
         Ok(metadata) if metadata.is_dir() => match std::fs::read_dir(path) {

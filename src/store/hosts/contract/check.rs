@@ -8,7 +8,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
-use super::{CONTRACT, Column, Relation, Usage};
+use super::{CONTRACT, ContractColumn, Relation, Usage};
 use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::hosts::folders::Host;
@@ -67,7 +67,7 @@ fn mistakes_in(relation: &Relation, found: &StandingRelation, host: &Host) -> Ve
         let why = mistake_of(column, found.columns.get(&column.0), relation.updates.contains(&column.0), host)?;
         Some(format!("{name}.{} {why}", column.0))
     });
-    // Whoever has one of them has it as it must be.
+    // A host that has one of them has it as it must be.
     let for_requests = relation.columns_for_requests.iter().filter_map(|column| {
         let why = mistake_of(column, Some(found.columns.get(&column.0)?), false, host)?;
         Some(format!("{name}.{} {why}", column.0))
@@ -75,7 +75,12 @@ fn mistakes_in(relation: &Relation, found: &StandingRelation, host: &Host) -> Ve
     columns.chain(for_requests).chain(refused).collect()
 }
 
-fn mistake_of(column: &Column, found: Option<&StandingColumn>, is_updated: bool, host: &Host) -> Option<String> {
+fn mistake_of(
+    column: &ContractColumn,
+    found: Option<&StandingColumn>,
+    is_updated: bool,
+    host: &Host,
+) -> Option<String> {
     let expected = column.type_in(host);
     match found {
         None => Some(format!("is missing: expected {expected}")),

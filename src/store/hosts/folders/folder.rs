@@ -22,7 +22,7 @@ pub fn in_directory(directory: &Path) -> Result<Arc<Host>, Failure> {
         Ok(host) if names().contains(&host.name()) => {
             Err(format!("{MANIFEST}: name = {:?}: a host of this name is built in: choose another", host.name()))
         }
-        // Whose its tables are would be asked of none.
+        // The owner of no table would be asked for.
         Ok(host) if host.is_native() => {
             Err(format!("{MANIFEST}: [tables] names none: expected every table that is read or written"))
         }
@@ -58,7 +58,7 @@ fn read_text(directory: &Path, path: &str) -> Result<String, String> {
     text.ok_or_else(|| format!("{path}: expected UTF-8"))
 }
 
-/// None, where there is no such directory.
+/// The names of the folders in a directory; none, where there is no such directory.
 fn folders_in(directory: &PathBuf) -> Result<Vec<String>, String> {
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Whose database is it? By the tables that are there.
+//! The recognition of a host by the tables that are there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn tables(db: &mut Db) -> QueryResult<BTreeSet<String>> {
     Ok(sql::<Text>(names).load::<String>(db)?.into_iter().collect())
 }
 
-/// Whose tables these are; of none, sweep's own.
+/// Recognises the host whose tables these are; of none, sweep's own.
 fn recognise(hosts: &[Arc<Host>], theirs: &BTreeSet<String>) -> Result<Arc<Host>, Failure> {
     let recognised: Vec<&Arc<Host>> = hosts.iter().filter(|host| is_recognised(host, theirs)).collect();
     match recognised.as_slice() {

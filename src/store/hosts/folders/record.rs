@@ -1,4 +1,4 @@
-//! Whose database it is, as `sweep migrate` recorded it: the table `host` has one row, with the host's name; of a host
+//! The record that `sweep migrate` makes of whose database it is: the table `host` has one row, with the host's name; of a host
 //! that is not built in its files as well, so that a sweep needs no folder; and which relations there were, so that one
 //! that is gone is no kind of work that there is none of.
 
@@ -85,7 +85,7 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
 
 /// All that is recorded of a schema.
 #[derive(QueryableByName)]
-pub struct Recorded {
+pub struct SchemaRecord {
     /// The versions of the migrations that have run.
     #[diesel(sql_type = Array<Text>)]
     pub versions: Vec<String>,
@@ -96,15 +96,15 @@ pub struct Recorded {
     row: HostRow,
 }
 
-impl Recorded {
+impl SchemaRecord {
     /// Reads the record of a schema on PostgreSQL that has both tables; None: one is empty, or it is no such schema.
-    pub fn read(db: &mut Db) -> Result<Option<Recorded>> {
+    pub fn read(db: &mut Db) -> Result<Option<SchemaRecord>> {
         let Db::Postgres(db) = db else { return Ok(None) };
         let query = format!(
             "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({GONE}) AS gone, name, \
              files::text FROM sweep.host"
         );
-        let recorded = diesel::sql_query(query).get_result::<Recorded>(db).optional().context(READING)?;
+        let recorded = diesel::sql_query(query).get_result::<SchemaRecord>(db).optional().context(READING)?;
         Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
     }
 

@@ -24,7 +24,7 @@ const MIGRATION: &str = "0001_work";
 
 /// A table of the database, for people.
 #[derive(Serialize)]
-struct Table {
+struct TableToRead {
     name: String,
     columns: String,
     /// What `host.toml` calls it; none, if it cannot name it.
@@ -138,7 +138,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The tables, and the type that most of their ids have.
-fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
+fn tables(db: &mut Db) -> QueryResult<(Vec<TableToRead>, &'static str)> {
     const ON_POSTGRES: &str = "relname::text, attname::text, format_type(atttypid, atttypmod), \
         EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary AND attnum = ANY (indkey)) \
         FROM pg_class c JOIN pg_attribute ON attrelid = c.oid \
@@ -158,14 +158,14 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
     let ids = ["uuid", "bigint", "integer", "text"];
     let has = |id: &str| rows.iter().filter(|(_, _, of_type, is_key)| *is_key && of_type == id).count();
     let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
-    let mut tables: Vec<Table> = Vec::new();
+    let mut tables: Vec<TableToRead> = Vec::new();
     for (table, column, of_type, _) in rows {
         let key = key_of(&table);
         // They stand in comments, of one line each.
         let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
         match tables.last_mut().filter(|last| last.name == table) {
             Some(last) => last.columns = format!("{}, {column}", last.columns),
-            None => tables.push(Table { name: table, columns: column, key }),
+            None => tables.push(TableToRead { name: table, columns: column, key }),
         }
     }
     Ok((tables, id))

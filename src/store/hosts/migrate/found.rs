@@ -10,24 +10,24 @@ use super::Listen;
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::hosts::catalog::{applied, folders, is_of_listening, name, version, version_of_the_ledger};
-use crate::store::hosts::folders::{self, Host, RECORD, Recorded};
+use crate::store::hosts::folders::{self, Host, RECORD, SchemaRecord};
 
 /// What there is of sweep's schema.
 #[derive(Default)]
-pub struct Found {
+pub struct FoundSchema {
     /// None: sweep has never been here.
     pub host: Option<Arc<Host>>,
     /// The versions of the migrations that have run.
     pub applied: BTreeSet<String>,
 }
 
-impl Found {
+impl FoundSchema {
     /// The folders of the host's migrations that have not run.
     pub fn missing(&self, db: &Db, host: &Host, with: Listen) -> Vec<String> {
         let folders = folders(db, host);
         let (run, mut missing): (Vec<_>, Vec<_>) =
             folders.into_iter().partition(|folder| self.applied.contains(&version(folder)));
-        // Who has listening has all of it, whoever migrates.
+        // A database with listening has all of it, whoever migrates.
         let listens = with == Listen::Wanted || run.iter().any(|folder| is_of_listening(folder));
         missing.retain(|folder| listens || !is_of_listening(folder));
         missing
@@ -44,17 +44,17 @@ pub enum SetUp {
 }
 
 /// Reads both tables, and which relations are gone, in one round trip; of an empty record, as if nothing were known.
-pub fn look_at_record(db: &mut Db) -> Result<(Found, Option<Vec<String>>)> {
-    let Some(recorded) = Recorded::read(db)? else { return Ok((look(db)?, None)) };
+pub fn look_at_record(db: &mut Db) -> Result<(FoundSchema, Option<Vec<String>>)> {
+    let Some(recorded) = SchemaRecord::read(db)? else { return Ok((look(db)?, None)) };
     let applied = recorded.versions.iter().cloned().collect();
     Ok((known(db, applied, |_| recorded.host().map(Some))?, Some(recorded.gone)))
 }
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
-pub fn look(db: &mut Db) -> Result<Found> {
+pub fn look(db: &mut Db) -> Result<FoundSchema> {
     let applied = applied(db)?;
     if applied.is_empty() {
-        return Ok(Found::default());
+        return Ok(FoundSchema::default());
     }
     known(db, applied, folders::recorded)
 }
@@ -63,7 +63,7 @@ fn known(
     db: &mut Db,
     applied: BTreeSet<String>,
     host: impl FnOnce(&mut Db) -> Result<Option<Arc<Host>>>,
-) -> Result<Found> {
+) -> Result<FoundSchema> {
     if !applied.contains(&version_of_the_ledger()) {
         let anew = match db {
             Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
@@ -88,7 +88,7 @@ fn known(
         ))
         .into());
     }
-    Ok(Found { host: Some(host), applied })
+    Ok(FoundSchema { host: Some(host), applied })
 }
 
 /// Refuses a SQLite file whose host's SQL is known from that file alone. On PostgreSQL only the owner of the schema
@@ -110,7 +110,7 @@ pub fn refuse_broken(db: &mut Db) -> Result<()> {
     refuse_without(db, &gone)
 }
 
-/// Refuses it if any are gone.
+/// Refuses a schema of which these relations are gone, if there are any.
 pub fn refuse_without(db: &mut Db, gone: &[String]) -> Result<()> {
     if gone.is_empty() { Ok(()) } else { Err(is_broken(db, gone)?.into()) }
 }

@@ -1,4 +1,4 @@
-//! Whose rights would a migration lend, and to whom (PostgreSQL)? Asked before anything of the schema is read or made.
+//! The rights that a migration would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or made.
 //! And one migration at a time: several processes may start at once.
 
 use anyhow::{Context, Error, Result};
@@ -69,7 +69,7 @@ enum What {
     Copy,
 }
 
-/// Whoever migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
+/// A role that migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
 const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 

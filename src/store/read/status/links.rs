@@ -2,7 +2,7 @@
 
 use super::{PlanReport, Status};
 use crate::rules::Kind;
-use crate::store::hosts::links::{Links, Page};
+use crate::store::hosts::links::{Links, SubjectPage};
 
 impl Status {
     pub fn with_links(mut self, links: &Links) -> Status {
@@ -10,19 +10,19 @@ impl Status {
         for work in orphans.iter_mut().chain(escalations).chain(abandoned) {
             let (identifier, tenant) = (work.identifier.as_deref(), Some(work.tenant.as_str()));
             let agent = work.agent_id.as_ref();
-            work.url = links.to(&Page { kind: work.kind, id: &work.id, identifier, tenant, agent });
+            work.url = links.to(&SubjectPage { kind: work.kind, id: &work.id, identifier, tenant, agent });
         }
         for wake in stuck_wakes {
             let (Some(kind), Some(id)) = (wake.kind.as_deref().and_then(Kind::parse), &wake.subject_id) else {
                 continue;
             };
             let (identifier, tenant) = (wake.identifier.as_deref(), Some(wake.tenant.as_str()));
-            wake.url = links.to(&Page { kind, id, identifier, tenant, agent: None });
+            wake.url = links.to(&SubjectPage { kind, id, identifier, tenant, agent: None });
         }
         for row in quarantined {
             let Some(kind) = Kind::parse(&row.kind) else { continue };
             let identifier = row.identifier.as_deref();
-            row.url = links.to(&Page { kind, id: &row.id, identifier, tenant: None, agent: None });
+            row.url = links.to(&SubjectPage { kind, id: &row.id, identifier, tenant: None, agent: None });
         }
         self
     }
@@ -33,7 +33,7 @@ impl PlanReport {
     pub fn with_links(mut self, links: &Links) -> PlanReport {
         for step in &mut self.steps {
             let tenant = Some(self.plan.tenant.as_str());
-            step.url = links.to(&Page { kind: Kind::Step, id: &step.id, identifier: None, tenant, agent: None });
+            step.url = links.to(&SubjectPage { kind: Kind::Step, id: &step.id, identifier: None, tenant, agent: None });
         }
         self
     }

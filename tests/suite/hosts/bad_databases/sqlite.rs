@@ -103,7 +103,7 @@ fn a_file_with_a_corrupt_page_never_crashes_a_sweep_or_makes_it_lie() {
     assert!(ended_well < played * 2 / 3, "{ended_well}: hardly any page matters");
 }
 
-/// Unless that cannot be read.
+/// The number of attempts that a file's ledger has; none if it cannot be read.
 fn attempts_in(url: &str) -> Option<i64> {
     let Db::Sqlite(mut db) = connect(url) else { unreachable!("a URL of SQLite") };
     sql::<BigInt>("select count(*) from recoveries not indexed").get_result(&mut db).ok()

@@ -1,4 +1,4 @@
-//! Whose database it is, and that nothing of the host's is touched.
+//! A database is recognised as its host's, and nothing of the host's is touched.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;

@@ -15,7 +15,7 @@ fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again()
     let added: Vec<String> = database.catalog_of_host().difference(&before).cloned().collect();
     assert!(added.len() == 1 && added[0].contains("CREATE TRIGGER sweep_run_ended"), "{added:?}");
 
-    // Whoever migrates without the word later leaves it; asking twice is no mistake.
+    // A later migration without the word leaves it; asking twice is no mistake.
     for arguments in [&[][..], &["--with-listen"], &["--print", "--with-listen"]] {
         let again = migrate_at(&database.url, arguments.iter().copied()).run().done();
         assert!(!again.out.contains("postgres_listen"), "{again}");

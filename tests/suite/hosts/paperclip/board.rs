@@ -16,7 +16,7 @@ fn escalated() -> (World, Id) {
     (world, issue)
 }
 
-/// By its inbox only what has an owner and a time; the server reads no presentation with a key that it does not know.
+/// Its inbox shows only what has an owner and a time; the server reads no presentation with a key that it does not know.
 #[test]
 fn an_escalation_is_in_the_boards_inbox_with_what_is_to_be_done_and_its_comment_is_a_notice() {
     let (mut world, issue) = escalated();

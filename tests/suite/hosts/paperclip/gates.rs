@@ -104,7 +104,7 @@ fn an_issue_whose_run_the_server_would_start_is_continued() {
     }
 }
 
-/// By the project in a run's context the server knows whose budget it has to ask for when it starts the run.
+/// The project in a run's context tells the server whose budget it has to ask for when it starts the run.
 #[test]
 fn a_run_of_sweeps_names_the_project_of_its_issue() {
     let mut world = World::new(On::Paperclip);

@@ -85,7 +85,7 @@ fn people_who_are_notified_find_the_page_and_a_comment_leads_to_its_run() {
     assert!(comment.contains(&format!("Session [\"`{name}`\"]({of_run}) of ")), "{comment}");
 }
 
-/// Whoever may name an issue may write anything.
+/// Anybody who may name an issue may write anything.
 #[rstest]
 #[case::that_ends_a_link_in_markdown("A`](http://evil.example)[x-13")]
 #[case::that_ends_a_link_in_slack("A>|<!channel>-13")]

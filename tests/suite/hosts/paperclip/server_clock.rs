@@ -36,7 +36,7 @@ fn how_far_behind_a_servers_clock_was_is_forgotten_after_a_day() {
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
 
-/// Of a row that a clock which was ahead has dated, and of one that nobody can have meant, nothing follows: neither for
+/// A row that a clock which was ahead has dated, and one that nobody can have meant, say nothing: neither for
 /// the agent's work nor for those who look.
 #[rstest]
 #[case::the_day_after_tomorrow("now() + interval '2 days'")]

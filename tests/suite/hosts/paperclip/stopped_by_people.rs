@@ -207,7 +207,7 @@ fn a_cancel_by_a_hold_ends_with_the_hold(#[case] released: &str, #[case] outcome
     assert_eq!(world.sweep().outcome(&issue), outcome);
 }
 
-/// Whom sweep continued, and a person stopped then, has not recovered.
+/// An issue that sweep continued, and a person stopped then, has not recovered.
 #[test]
 fn a_continuation_that_a_person_stops_is_handed_over() {
     let mut world = World::new(On::Paperclip);

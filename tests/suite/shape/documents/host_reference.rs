@@ -10,7 +10,7 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
 use sweep::store::db::columns::FactsColumn;
-use sweep::store::hosts::contract::{CONTRACT, Column, Relation, Usage};
+use sweep::store::hosts::contract::{CONTRACT, ContractColumn, Relation, Usage};
 
 use super::Page;
 use super::comparison::{is_blessing, turn};
@@ -93,8 +93,9 @@ fn prose(text: &str) -> String {
     text.trim().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn table(columns: &[Column]) -> String {
-    let row = |Column(name, of_type, meaning): &Column| format!("| `{name}` | {of_type} | {meaning} |\n");
+fn table(columns: &[ContractColumn]) -> String {
+    let row =
+        |ContractColumn(name, of_type, meaning): &ContractColumn| format!("| `{name}` | {of_type} | {meaning} |\n");
     format!("| column | type | meaning |\n|---|---|---|\n{}", columns.iter().map(row).collect::<String>())
 }
 
@@ -141,7 +142,7 @@ fn type_name(of_rust: &str) -> String {
     names.iter().find(|(rust, _)| *rust == of_rust).unwrap_or_else(|| panic!("{of_rust}")).1.to_owned()
 }
 
-fn all_columns(relation: &Relation) -> impl Iterator<Item = &Column> {
+fn all_columns(relation: &Relation) -> impl Iterator<Item = &ContractColumn> {
     let Relation { columns_with_steps, columns_for_derived, columns_unless_native, columns_for_requests, .. } =
         relation;
     let of_some = [columns_with_steps, columns_for_derived, columns_unless_native, columns_for_requests];
@@ -178,7 +179,7 @@ fn each_relation_of_a_kind_is_there_for_each_kind_and_columns_have_one_meaning_e
     }
     for relation in &CONTRACT.relations {
         let columns = all_columns(relation);
-        let columns: Vec<&Column> = columns.collect();
+        let columns: Vec<&ContractColumn> = columns.collect();
         let once: BTreeSet<&str> = columns.iter().map(|column| column.0.as_str()).collect();
         assert_eq!(once.len(), columns.len(), "{}", relation.name);
         assert!(columns.iter().all(|column| !column.2.is_empty() && !column.2.ends_with('.')), "{}", relation.name);

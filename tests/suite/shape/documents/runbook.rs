@@ -31,7 +31,8 @@ fn first_cells(section: &str) -> impl Iterator<Item = &str> {
 
 /// The alerts of Prometheus' rules, each with the heading to which its link leads.
 fn alerts(rules: &str) -> Vec<(String, String)> {
-    let after = |mark: &str| rules.lines().filter_map(|line| Some(line.trim().strip_prefix(mark)?.to_owned())).collect();
+    let after =
+        |mark: &str| rules.lines().filter_map(|line| Some(line.trim().strip_prefix(mark)?.to_owned())).collect();
     let (names, links): (Vec<String>, Vec<String>) = (after("- alert: "), after("runbook_url: "));
     assert_eq!(names.len(), links.len(), "an alert without a link");
     names.into_iter().zip(links).collect()

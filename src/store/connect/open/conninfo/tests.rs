@@ -1,6 +1,6 @@
 use rstest::rstest;
 
-use super::Place::{Loopback, Remote, Socket};
+use super::ServerPlace::{Loopback, Remote, Socket};
 use super::*;
 
 #[rstest]
@@ -103,6 +103,6 @@ fn a_parameter_is_added_behind_all_others(#[case] text: &str, #[case] expected: 
 #[case("postgres://[::1]/d", &[Loopback])]
 #[case("dbname=d", &[])]
 #[case("postgres:///d", &[])]
-fn it_says_where_the_servers_are(#[case] text: &str, #[case] expected: &[Place]) {
+fn it_says_where_the_servers_are(#[case] text: &str, #[case] expected: &[ServerPlace]) {
     assert_eq!(Conninfo::read(text).places(), expected);
 }
