@@ -25,31 +25,29 @@ pub mod ask;
 pub mod cancel;
 mod clock;
 pub mod context;
-mod describe;
 pub mod examine;
+mod examined;
 mod guard;
 pub mod heading;
-mod left_issues;
 pub mod limits;
 pub mod logs;
 mod observer;
 mod options;
-mod outcome;
 pub mod plan;
 mod quarantine;
-mod record;
 mod round;
 pub mod scan;
 mod selection;
-mod settle;
 mod summary;
-mod tally;
-mod wakes;
+mod surroundings;
 mod workers;
 
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
+use diesel::QueryResult;
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
 
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::{Id, Kind};
@@ -57,23 +55,24 @@ use crate::store::connect::open::Store;
 use crate::store::db::errors::is_of_statement;
 use crate::store::hosts::links::Links;
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
-use crate::store::work::ledger::{self, Ended};
+use crate::store::work::ledger::{self, Closing, Ended, Opening};
 use crate::store::work::opening::Glance;
+use crate::store::work::outbox::delivery;
 use crate::store::work::wakes::StuckWakes;
-use crate::store::{Access, DbConnection, Subject, for_kind, has_any};
+use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
 pub use cancel::Cancel;
+pub use clock::Clocks;
 use context::ExamineContext;
-use guard::{Held, Memory};
+pub use examined::{Examined, Fault, Outcome};
+use guard::Held;
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
-pub use outcome::{Examined, Fault, Outcome};
 use quarantine::Failures;
 use round::Round;
 use scan::Scan;
-use selection::{glance, heading, is_any_stranded, look, named, refuse};
-pub use summary::Summary;
-pub use tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
+use selection::{first_look, heading, is_worth_a_sweep, look, named, refuse};
+pub use summary::{Deferred, KindReport, StopReason, Stuck, Summary};
 use workers::Workers;
 
 /// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger,
@@ -81,55 +80,37 @@ use workers::Workers;
 pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     let began = Instant::now();
     let access = if options.dry_run { Access::ReadOnly } else { Access::Write };
-    let explain = |error, doing| options.database.explain(error).context(doing);
+    let explain = |error: Error, doing| options.database.explain(error).context(doing);
     let mut store = options.database.open(access)?;
-    let mut begin = |glances: bool| {
-        look(options, &mut store.db, |db| {
-            let (start, clocks) = clock::read(db, access)?;
-            let seen = if glances { glance(options, db, &store.kinds, &start)? } else { Glance::unknown() };
-            Ok((start, clocks, seen))
-        })
-    };
-    // What cannot be glanced at is found out, and recorded, by the sweep itself.
-    let begun = begin(true).or_else(|_| begin(false));
-    let (start, clocks, glance) = begun.map_err(|error| explain(error, "looking at the database"))?;
-    let (heading, now) = (heading(options, &store, &start), start.now);
+    let (start, clocks, glance) =
+        first_look(options, &mut store, access).map_err(|error| explain(error, "looking at the database"))?;
+    let heading = heading(options, &store, &start);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
-    if let Some(issues) = options.selection.only_ids() {
-        // Most runs that end leave nothing stranded: such a look is not worth a row.
-        if !look(options, &mut store.db, |db| is_any_stranded(db, options, issues))? {
-            return Ok(Summary::of(heading, now));
-        }
+    let summary = Summary { clocks, ..Summary::of(heading, start.now) };
+    if !is_worth_a_sweep(options, &mut store)? {
+        return Ok(summary);
     }
-    let mut summary = Summary::of(heading, now);
-    summary.compare_clocks(clocks.skew, clocks.ledger_ahead);
-    let mut sweep = Sweep {
+    let sweep = Sweep {
         options,
         is_restricted: named.is_some() || !options.is_whole(&store.kinds),
         named,
         id: Id::generate(),
         access,
         links: store.host.links(options.host_url.as_ref()),
-        workers: Workers::new(&options.database, access, options.connections),
         wakes: WakeBudget::new(options.wakes_per_agent_max),
-        limits: Limits {
-            left: options.limit,
-            deadline: began + options.deadline.to_std().unwrap_or_default(),
-            cancel: cancel.clone(),
-            progress: observer.progress(),
-            counts: Outcome::counts_against_limit,
-        },
-        memory: Memory::new(options, now),
         glance,
     };
-    sweep.open(&mut store.db, &summary).map_err(|error| explain(error, "cannot record the sweep"))?;
-    observer.begins(&summary.heading);
-    let swept = sweep.kinds(&mut store, &mut summary, observer);
+    let workers = Workers::new(&options.database, access, options.connections);
+    let mut round = Round { workers, limits: Limits::of(options, began, cancel, observer), summary, observer };
+    sweep.open(&mut store.db, &round.summary).map_err(|error| explain(error, "cannot record the sweep"))?;
+    round.observer.begins(&round.summary.heading);
+    let swept = sweep.sweep_kinds(&mut store, &mut round);
     let swept = swept.map_err(|error| explain(error, "the sweep could not go on"));
     if swept.is_ok() {
-        sweep.look_around(&mut store, &mut summary);
+        sweep.look_around(&mut store, &mut round.summary);
     }
+    let Round { mut summary, observer, .. } = round;
     (summary.ended, summary.conclusion) = match (&swept, cancel.conclusion()) {
         (Err(error), _) => (Ended::Failed, conclusion_of(error)),
         (Ok(_), Some(conclusion)) => (Ended::Interrupted, conclusion),
@@ -149,77 +130,138 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     Ok(summary)
 }
 
-/// A sweep under way.
+/// A sweep under way, as it was asked for.
 struct Sweep<'a> {
     options: &'a Options,
     /// It does not look at everything; that other shards look at the rest is no matter.
     is_restricted: bool,
-    /// Only these subjects, whether they are candidates or not.
+    /// The subjects that were named, whether they are candidates or not; none: it looks for candidates.
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
     access: Access,
     links: Links,
-    workers: Workers,
     wakes: WakeBudget,
-    limits: Limits,
-    /// Of the guard, if there is one.
-    memory: Option<Memory>,
     glance: Glance,
 }
 
 impl Sweep<'_> {
-    /// The kinds one after the other, with the same connections and within the same limits. That one cannot be looked
-    /// at, because its rows are too many or its view is broken, is no reason to leave the others, and is returned; an
-    /// outage is an error.
-    fn kinds(
-        &mut self,
-        store: &mut Store,
-        summary: &mut Summary,
-        observer: &mut impl Observer,
-    ) -> Result<Option<Conclusion>> {
-        let (deadline, kinds) = (self.limits.deadline, self.options.selection.kinds());
+    /// Sweeps the kinds one after the other, with the same connections and within the same limits. That one cannot be
+    /// looked at, because its rows are too many or its view is broken, is no reason to leave the others, and is
+    /// returned; an outage is an error.
+    fn sweep_kinds(&self, store: &mut Store, round: &mut Round<impl Observer>) -> Result<Option<Conclusion>> {
+        let (deadline, kinds) = (round.limits.deadline, self.options.selection.kinds());
         let mut failed = None;
         for (place, &kind) in kinds.iter().enumerate() {
             let others = kinds[place + 1..].iter().filter(|kind| self.glance.candidates.contains(kind)).count();
-            self.limits.share(deadline, 1 + others);
+            round.limits.share(deadline, 1 + others);
             let (provided, mode) = (store.kinds.contains(&kind), self.options.mode(kind));
-            summary.begin(kind, provided, mode);
-            observer.kind(kind);
+            round.summary.begin(kind, provided, mode);
+            round.observer.kind(kind);
             // What was written about another kind may have stranded some of this one.
             let is_quiet =
-                !self.glance.is_unsettled && !self.glance.candidates.contains(&kind) && !summary.has_changed();
-            if provided && mode != KindMode::Off && is_quiet {
-                self.memory.iter_mut().for_each(|memory| memory.note_nothing(kind));
-            } else if provided && mode != KindMode::Off {
-                let swept = for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer));
-                match swept {
-                    Err(error) if is_of_statement(&error) => {
-                        let error = self.options.database.explain(error);
-                        summary.unswept.push(logs::unswept(kind, &error));
-                        failed = failed.or(Some(conclusion_of(&error)));
-                    }
-                    swept => swept?,
+                !self.glance.is_unsettled && !self.glance.candidates.contains(&kind) && !round.summary.has_changed();
+            if !provided || mode == KindMode::Off || is_quiet {
+                continue;
+            }
+            let left = round.limits.left;
+            if mode == KindMode::Shadow {
+                round.limits.left = self.options.limit;
+            }
+            let swept = for_kind!(kind, S => self.sweep_kind::<S>(&mut store.db, mode, round));
+            if mode == KindMode::Shadow {
+                // What is not done in shadow takes nothing from what is.
+                round.limits.left = left;
+            }
+            match swept {
+                Err(error) if is_of_statement(&error) => {
+                    let error = self.options.database.explain(error);
+                    round.summary.unswept.push(logs::unswept(kind, &error));
+                    failed = failed.or(Some(conclusion_of(&error)));
                 }
+                swept => swept?,
             }
         }
         Ok(failed)
     }
 
-    /// What is no subject's: the wakes, the host's clock, and whether there is anything at all. A sweep of a few
-    /// subjects does not ask the first; that the others cannot be asked is no reason for a sweep to fail.
+    fn sweep_kind<S: Subject>(
+        &self,
+        db: &mut DbConnection,
+        mode: KindMode,
+        round: &mut Round<impl Observer>,
+    ) -> Result<()> {
+        let shadow_wakes = WakeBudget::new(self.wakes.per_agent_max);
+        let context = match mode {
+            KindMode::Shadow => {
+                ExamineContext { access: Access::ReadOnly, shadow: true, ..self.context(&shadow_wakes) }
+            }
+            KindMode::On | KindMode::Off => self.context(&self.wakes),
+        };
+        let mut failures = match self.glance.has_failures {
+            true => Failures::load::<S>(db, &context)?,
+            false => Failures::default(),
+        };
+        round.summary.in_quarantine(failures.in_quarantine());
+        let mut scan = match &self.named {
+            None => Scan::<S>::new(db, &context),
+            Some(subjects) => Scan::named(db, &context, subjects),
+        };
+        if round.observer.wants_counts() {
+            round.observer.expect(scan.rest().count);
+        }
+        let held = match self.options.guard {
+            Some(guard) if self.is_full_scan() => {
+                guard::judge(guard, &mut scan, &mut round.workers, &context, &round.limits)?
+            }
+            Some(_) | None => Held::Nothing,
+        };
+        round.examine_but_for(&held, scan, &mut failures, &context)?;
+        guard::announce(db, S::KIND, &held, &context);
+        if context.access == Access::Write && self.is_full_scan() && self.glance.is_unsettled {
+            let settled = db.in_transaction(Access::Write, &context.timeouts, ledger::settle_deleted::<S>);
+            settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
+        }
+        if S::KIND == Kind::Issue && self.is_full_scan() {
+            surroundings::announce_left_issues(db, &context);
+        }
+        // What is swept by hand, again and again, fails no oftener for it.
+        if context.access == Access::Write && self.named.is_none() {
+            failures.record(db, S::KIND, &context, round.summary.began_at);
+        }
+        Ok(())
+    }
+
+    fn context<'c>(&'c self, wakes: &'c WakeBudget) -> ExamineContext<'c> {
+        let Options { policy, timeouts, subscriptions, .. } = self.options;
+        let links = &self.links;
+        ExamineContext {
+            access: self.access,
+            durable: self.options.durable,
+            part: self.options.part(),
+            // What is named is swept whichever shard names it.
+            shard: self.options.shard.filter(|_| self.named.is_none()),
+            plan: self.options.selection.plan(),
+            ..ExamineContext::of_one(&self.id, policy, *timeouts, wakes, subscriptions, links)
+        }
+    }
+
+    /// False if subjects were named, or if runs have ended and only their issues are looked at.
+    fn is_full_scan(&self) -> bool {
+        self.named.is_none() && self.options.selection.only_ids().is_none()
+    }
+
+    /// Looks at what is no subject's: the wakes, the host's clock, and whether there is anything at all. A sweep of a
+    /// few subjects does not ask the first; that the others cannot be asked is no reason for a sweep to fail.
     fn look_around(&self, store: &mut Store, summary: &mut Summary) {
         let Store { db, host, kinds, .. } = store;
         if self.glance.is_calm {
-            summary.stuck_wakes = Some(Stuck {
-                wakes: StuckWakes::default(),
-                after: self.options.policy.wake_stuck_after,
-                now: summary.began_at,
-            });
+            let (wakes, after) = (StuckWakes::default(), self.options.policy.wake_stuck_after);
+            summary.stuck_wakes = Some(Stuck { wakes, after, now: summary.began_at });
             summary.empty = self.glance.is_empty;
             return;
         }
-        if self.looks_at_kinds() {
-            summary.stuck_wakes = wakes::check(db, self.options, self.access, &self.id);
+        if self.is_full_scan() {
+            summary.stuck_wakes = surroundings::check_wakes(db, self.options, self.access, &self.id);
         }
         summary.clocks.host_behind_seconds = clock::host_behind(db, host, self.options);
         if summary.saw_nothing() {
@@ -227,71 +269,49 @@ impl Sweep<'_> {
         }
     }
 
-    /// Not at named subjects, nor at issues of which runs have ended.
-    fn looks_at_kinds(&self) -> bool {
-        self.named.is_none() && self.options.selection.only_ids().is_none()
+    /// Opens the sweep's row in the ledger, unless all of it can be written at once.
+    fn open(&self, db: &mut DbConnection, summary: &Summary) -> Result<()> {
+        if self.glance.is_calm {
+            return Ok(());
+        }
+        let (host, opening) = (&summary.heading.host, self.opening(summary));
+        self.record(db, |db| ledger::open_sweep(db, &self.id, host, &opening)).map(drop)
     }
 
-    fn kind<S: Subject>(
-        &mut self,
-        db: &mut DbConnection,
-        mode: KindMode,
-        summary: &mut Summary,
-        observer: &mut impl Observer,
-    ) -> Result<()> {
-        let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, glance, .. } = self;
-        let shadow = mode == KindMode::Shadow;
-        // What is not done in shadow takes nothing from what is, and the other way round.
-        let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
-        let shadow_wakes = WakeBudget::new(wakes.per_agent_max);
-        let (limits, wakes) = if shadow { (&mut shadow_limits, &shadow_wakes) } else { (limits, &*wakes) };
-        let context = ExamineContext {
-            sweep_id: id,
-            access: if shadow { Access::ReadOnly } else { *access },
-            policy: &options.policy,
-            timeouts: options.timeouts,
-            durable: options.durable,
-            tenant: options.tenant.as_deref(),
-            group: None,
-            held: &options.held,
-            // What is named is swept by whoever names it.
-            shard: options.shard.filter(|_| named.is_none()),
-            only_ids: options.selection.only_ids(),
-            asked: None,
-            plan: options.selection.plan(),
-            wakes,
-            subscriptions: &options.subscriptions,
-            links,
-            shadow,
+    fn opening(&self, summary: &Summary) -> Opening<'_> {
+        let Options { shard, policy, .. } = self.options;
+        let (began_at, is_restricted) = (summary.began_at, self.is_restricted);
+        Opening { began_at, is_restricted, shard: *shard, policy }
+    }
+
+    /// Closes the sweep's row, and says whether anything waits to be delivered: decisions.md#the-closing-transaction
+    fn close(&self, db: &mut DbConnection, summary: &Summary) -> Result<Option<bool>> {
+        let closing = Closing {
+            ended: summary.ended,
+            conclusion: summary.conclusion,
+            partial: self.is_restricted || summary.stopped_by == Some(StopReason::Deadline),
+            counts: summary.counts(),
+            oldest_left: summary.oldest_left,
         };
-        let mut failures = if glance.has_failures { Failures::load::<S>(db, &context)? } else { Failures::default() };
-        summary.in_quarantine(failures.in_quarantine());
-        let mut scan = match named {
-            None => Scan::<S>::new(db, &context),
-            Some(subjects) => Scan::named(db, &context, subjects),
-        };
-        if observer.wants_counts() {
-            observer.expect(scan.rest().count);
+        let (host, opening) = (&summary.heading.host, self.opening(summary));
+        self.record(db, |db| match self.glance.is_calm {
+            true => match ledger::record_calm_sweep(db, &self.id, host, &opening, closing) {
+                // The reply to a COMMIT was lost: the row is there.
+                Ok(()) | Err(DatabaseError(UniqueViolation, _)) => Ok(false),
+                Err(error) => Err(error),
+            },
+            false => {
+                ledger::close_sweep(db, &self.id, closing)?;
+                delivery::is_any_waiting(db)
+            }
+        })
+    }
+
+    /// Writes the sweep's own row; a dry run has none.
+    fn record<T>(&self, db: &mut DbConnection, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<Option<T>> {
+        match self.access {
+            Access::ReadOnly => Ok(None),
+            Access::Write => Ok(Some(db.in_transaction(Access::Write, &self.options.timeouts, body)?)),
         }
-        let held = match memory {
-            Some(memory) if looks_at_kinds => guard::judge(memory, &mut scan, workers, &context, limits)?,
-            Some(_) | None => Held::Nothing,
-        };
-        let mut round = Round { workers, limits, failures: &mut failures, summary, observer };
-        round.examine_but_for(&held, scan, &context)?;
-        guard::announce(db, S::KIND, &held, &context);
-        if context.access == Access::Write && looks_at_kinds && glance.is_unsettled {
-            let settled = db.in_transaction(Access::Write, &context.timeouts, ledger::settle_deleted::<S>);
-            settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
-        }
-        if S::KIND == Kind::Issue && looks_at_kinds {
-            left_issues::announce(db, &context);
-        }
-        // What is swept by hand, again and again, fails no oftener for it.
-        if context.access == Access::Write && named.is_none() {
-            failures.record(db, S::KIND, &context, summary.began_at);
-        }
-        Ok(())
     }
 }

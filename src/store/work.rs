@@ -5,7 +5,6 @@ pub mod candidates;
 pub mod counts;
 pub mod exemptions;
 pub mod find;
-pub mod guarded;
 pub mod issues;
 pub mod ledger;
 pub mod left_issues;

@@ -4,11 +4,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::context::ExamineContext;
-use super::examine::{Examination, Lost, examine};
+use super::examine::attempt::{Examination, Lost};
+use super::examine::{examine, settle};
+use super::examined::{Examined, Outcome};
 use super::limits::WakeBudget;
 use super::logs;
-use super::outcome::{Examined, Outcome};
-use super::settle::settle;
 use crate::rules::request::{Asked, Refusal};
 use crate::rules::{Id, Policy};
 use crate::store::connect::open::{Store, Url};
@@ -20,17 +20,17 @@ use crate::store::{Access, Subject, Timeouts};
 const BUSY_TRIES: u32 = 10;
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
-/// By what it is done.
+/// What a request is fulfilled with.
 pub struct AskOptions {
     pub database: Url,
     pub policy: Policy,
     pub timeouts: Timeouts,
-    /// Who is notified of what recovers by it.
+    /// The people who are notified of what recovers by it.
     pub subscriptions: Subscriptions,
     pub links: Links,
 }
 
-/// What became of it.
+/// What became of a request.
 #[derive(Debug)]
 pub enum Answer {
     Done(Examined),
@@ -60,16 +60,16 @@ pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskO
         return Answer::Refused(refusal, examined);
     }
     let (examined, is_done) = match lost {
-        // Of what left no row in the ledger, the ledger knows nothing.
-        Some(Lost::Commit { entry_id, intended, wake }) if intended.is_change() => {
-            let settled = database
-                .connect_again(Access::Write)
-                .map(|mut db| settle::<S>(&mut db, examined.clone(), &entry_id, intended, wake, &context));
+        // The ledger knows nothing of what leaves no row in it.
+        Some(Lost::Commit(commit)) if commit.intended.is_change() => {
+            let intended = commit.intended;
+            let connected = database.connect_again(Access::Write);
+            let settled = connected.map(|mut db| settle::<S>(&mut db, examined.clone(), commit, &context));
             let examined = settled.unwrap_or(examined);
             let is_done = examined.outcome == intended;
             (examined, is_done)
         }
-        Some(Lost::Commit { .. } | Lost::Connection) | None => (examined, is_committed),
+        Some(Lost::Commit(_) | Lost::Connection) | None => (examined, is_committed),
     };
     logs::subject(&examined, &logs::Source { sweep: &sweep_id, host: Some(store.host.name()), mode: "request" });
     if is_done { Answer::Done(examined) } else { Answer::Failed(examined) }

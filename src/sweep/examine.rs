@@ -1,29 +1,50 @@
 //! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
+//!
+//! From top to bottom: a look without a lock; a subject that is taken up; what is decided about it, and how far it may
+//! go; and a commit whose reply was lost. What is written stands in `carry_out`, what is reported in `attempt`.
 
-mod attempt;
+pub mod attempt;
 mod carry_out;
-mod conclude;
-pub mod look;
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use diesel::QueryResult;
 
 use super::context::ExamineContext;
-use super::describe::describe;
+use super::examined::{Examined, Outcome};
 use super::limits::Reservation;
-use super::outcome::Outcome;
 use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::db::errors;
-use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject, read_alone, take_alone};
-use attempt::{Attempt, Step};
-pub use attempt::{Examination, Lost};
+use crate::store::work::candidates::Candidate;
+use crate::store::work::ledger;
+use crate::store::{Access, Db, DbConnection, Durable, End, Lock, Subject, read_alone, take_alone};
+use attempt::{Attempt, Examination, Job, Prospect, Step, UnknownCommit, leave};
 use carry_out::carry_out;
-use conclude::conclude;
+
+/// What comes next for a candidate, by its facts as they were read without a lock.
+pub fn look_at<'a, S: Subject>(candidate: Candidate, facts: Option<S>, context: &ExamineContext<'a>) -> Prospect<'a> {
+    let Some(facts) = facts else { return Prospect::TakeUp(Box::new(Job::unseen(candidate))) };
+    let Attempt { id, seen, step, .. } = judge(None, facts, context, None);
+    let decided = context.describe(&id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)));
+    match (step, seen) {
+        (Step::Wanted, Some((facts, verdict))) => Prospect::TakeUp(Box::new(Job {
+            lock_group: facts.lock_group().clone(),
+            agent: woken(&facts, &verdict.decision).cloned(),
+            decided: Some(decided),
+            ..Job::unseen(candidate)
+        })),
+        (step, _) => Prospect::Report(Box::new(leave(step, decided, context))),
+    }
+}
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<'a, S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext<'a>) -> Examination<'a> {
-    look_alone::<S>(db, id, context)
-        .or_else(|| transact::<S>(db, id, context, Access::Write))
-        .expect("what is locked is written or left")
+    look_alone::<S>(db, id, context).unwrap_or_else(|| {
+        let (attempt, end) = transact::<S>(db, id, context, Access::Write);
+        attempt.conclude(db, end, context)
+    })
 }
 
 /// Looks at one subject without a lock. None: there is something to write.
@@ -32,149 +53,100 @@ pub fn look_alone<'a, S: Subject>(
     id: &Id,
     context: &ExamineContext<'a>,
 ) -> Option<Examination<'a>> {
-    transact::<S>(db, id, context, Access::ReadOnly)
+    let (attempt, end) = transact::<S>(db, id, context, Access::ReadOnly);
+    (attempt.step != Step::Wanted).then(|| attempt.conclude(db, end, context))
 }
 
-/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
-/// None if there is something to write, and nothing is locked yet.
+/// Makes one attempt in a transaction of its own.
 fn transact<'a, S: Subject>(
     db: &mut DbConnection,
     id: &Id,
     context: &ExamineContext<'a>,
     access: Access,
-) -> Option<Examination<'a>> {
-    let entry_id = Id::generate();
-    let ran = db.in_repeated_transaction(access, &context.timeouts, |db| {
-        let attempt = attempt::<S>(db, id, &entry_id, context, access, None);
-        (attempt.finish(), attempt)
-    });
-    let (attempt, end) = match ran {
-        Ok((Attempt { step: Step::Wanted, .. }, _)) => return None,
-        Ok(ran) => ran,
-        Err(abort) => Attempt::not_begun(abort),
-    };
-    Some(conclude::<S>(db, id, attempt, end, entry_id, context))
+) -> (Attempt<'a, S>, End) {
+    match db.begin_next(access, &context.timeouts, Durable::Each, false) {
+        (_, Err(abort)) => (Attempt::unseen(id.clone(), Step::NotBegun), Err(abort)),
+        (_, Ok(())) => {
+            let attempt = take_up(db, id.clone(), context, access, None);
+            (attempt, db.end().unwrap_or(Ok(())))
+        }
+    }
 }
 
-/// A subject that was taken up, in a transaction that has not ended.
-pub struct TakenUp<'a, S> {
-    id: Id,
-    /// Made before, so that the ledger can be asked about it if the answer to the commit is lost.
-    pub entry_id: Id,
-    attempt: Attempt<'a, S>,
-}
-
-/// Takes up what a look called for: locks it, decides anew, and writes, in the transaction that has begun. `reserved`:
-/// the wake that it is to take.
+/// Takes up a subject in the transaction that has begun: locks it, reads its facts, decides, and writes. Without
+/// `Access::Write` it is only looked at. `reserved`: the wake that it is to take.
 pub fn take_up<'a, S: Subject>(
     db: &mut DbConnection,
     id: Id,
     context: &ExamineContext<'a>,
+    access: Access,
     reserved: Option<Reservation<'a>>,
-) -> TakenUp<'a, S> {
-    let entry_id = Id::generate();
-    let attempt = db.proceed(|db| {
-        let attempt = attempt::<S>(db, &id, &entry_id, context, Access::Write, reserved);
-        (attempt.finish(), attempt)
-    });
-    TakenUp { id, entry_id, attempt }
-}
-
-impl<'a, S: Subject> TakenUp<'a, S> {
-    /// Its transaction could not begin.
-    pub fn not_begun(id: Id, abort: Abort) -> (TakenUp<'a, S>, End) {
-        let (attempt, end) = Attempt::not_begun(abort);
-        (TakenUp { id, entry_id: Id::generate(), attempt }, end)
-    }
-
-    /// Was something written, about which nothing more needs to be asked once it is committed?
-    pub fn is_written(&self) -> bool {
-        self.attempt.step == Step::Written
-    }
-
-    /// May another worker have been in its way, which does the work of the same agent? It found him in other hands, or
-    /// waited for a row for as long as it may.
-    pub fn is_contended(&self) -> bool {
-        match &self.attempt.step {
-            Step::AgentHeld => true,
-            Step::Failed(error) => errors::is_lock_timeout(error),
-            _ => false,
+) -> Attempt<'a, S> {
+    db.proceed(|db| {
+        let mut attempt = read_and_judge(db, id, context, access, reserved);
+        if let (Step::Written, Some((facts, verdict))) = (&attempt.step, &attempt.seen) {
+            match carry_out(db, &attempt.id, facts, verdict, &attempt.entry_id, context) {
+                Ok(None) => {}
+                Ok(became) => attempt.seen = became,
+                Err(error) => attempt.step = Step::Failed(error),
+            }
         }
-    }
-
-    /// The wake that it did not take after all.
-    pub fn into_wake(self) -> Option<Reservation<'a>> {
-        self.attempt.wake
-    }
-
-    /// What there is to report of it, now that its transaction has ended.
-    pub fn conclude(self, db: &mut DbConnection, end: End, context: &ExamineContext<'a>) -> Examination<'a> {
-        conclude::<S>(db, &self.id, self.attempt, end, self.entry_id, context)
-    }
+        (attempt.finish(), attempt)
+    })
 }
 
-/// Locks, reads, decides and writes, in a transaction.
-fn attempt<'a, S: Subject>(
+fn read_and_judge<'a, S: Subject>(
     db: &mut Db,
-    id: &Id,
-    entry_id: &Id,
+    id: Id,
     context: &ExamineContext<'a>,
     access: Access,
     reserved: Option<Reservation<'a>>,
 ) -> Attempt<'a, S> {
     let read = match access {
-        Access::Write => take_alone(db, id, context.policy),
-        Access::ReadOnly => read_alone(db, id, context.policy).map(|facts| (Lock::Everything, facts)),
+        Access::Write => take_alone(db, &id, context.policy).map(|(lock, facts)| (Some(lock), facts)),
+        Access::ReadOnly => read_alone(db, &id, context.policy).map(|facts| (None, facts)),
     };
-    let attempt = match read {
-        Ok((lock, Some(facts))) => judge(&lock, facts, context, access, reserved),
-        Ok((_, None)) => return Attempt { seen: None, step: Step::Gone, wake: None },
-        Err(error) => return Attempt::failed(error),
-    };
-    let Attempt { seen: Some((facts, verdict)), step: Step::Written, wake } = attempt else { return attempt };
-    let (seen, step) = match carry_out(db, id, &facts, &verdict, entry_id, context) {
-        Ok(became) => (became.unwrap_or((facts, verdict)), Step::Written),
-        Err(error) => ((facts, verdict), Step::Failed(error)),
-    };
-    Attempt { seen: Some(seen), step, wake }
+    match read {
+        Ok((lock, Some(facts))) => Attempt { id, ..judge(lock.as_ref(), facts, context, reserved) },
+        Ok((_, None)) => Attempt::unseen(id, Step::Gone),
+        Err(error) => Attempt::unseen(id, Step::Failed(error)),
+    }
 }
 
-/// Decides about a subject whose facts were read, and how far it may go.
+/// Decides about a subject whose facts were read, and how far it may go. `lock`: none of a subject that is only looked
+/// at.
 fn judge<'a, S: Subject>(
-    lock: &Lock,
+    lock: Option<&Lock>,
     facts: S,
     context: &ExamineContext<'a>,
-    access: Access,
     reserved: Option<Reservation<'a>>,
 ) -> Attempt<'a, S> {
     let judged = match context.asked {
         None => Ok(decide(&facts, context.policy)),
         Some(asked) => request::judge(asked.request, &facts, context.policy),
     };
-    let verdict = match judged {
-        Ok(verdict) => verdict,
-        Err(refusal) => {
-            let verdict = decide(&facts, context.policy);
-            return Attempt { seen: Some((facts, verdict)), step: Step::Refused(refusal), wake: None };
+    let (verdict, step, wake) = match judged {
+        Err(refusal) => (decide(&facts, context.policy), Step::Refused(refusal), None),
+        Ok(verdict) => {
+            let (step, wake) = advance(lock, &facts, &verdict, context, reserved);
+            (verdict, step, wake)
         }
     };
-    let (step, wake) = match lock.covers(&facts) {
-        false if lock.covers_agent(&facts) => (Step::Held, None),
-        false => (Step::AgentHeld, None),
-        true => advance(&facts, &verdict, context, access, reserved),
-    };
-    Attempt { seen: Some((facts, verdict)), step, wake }
+    Attempt { id: facts.id().clone(), entry_id: Id::generate(), seen: Some((facts, verdict)), step, wake }
 }
 
-/// How far a subject that is decided, and held, may go; and the wake that it takes.
+/// How far a subject may go about which this was decided, and the wake that it takes.
 fn advance<'a, S: Subject>(
+    lock: Option<&Lock>,
     facts: &S,
     verdict: &Verdict,
     context: &ExamineContext<'a>,
-    access: Access,
     reserved: Option<Reservation<'a>>,
 ) -> (Step, Option<Reservation<'a>>) {
-    let describe = || describe(facts.id(), Some((facts, verdict)), context).redacted();
+    if let Some(lock) = lock.filter(|lock| !lock.covers(facts)) {
+        return (if lock.covers_agent(facts) { Step::Held } else { Step::AgentHeld }, None);
+    }
+    let describe = || context.describe(facts.id(), Some((facts, verdict))).redacted();
     if let Some(change) = context.plan.and_then(|plan| plan.change(&describe())) {
         return (Step::Changed(change), None);
     }
@@ -182,7 +154,7 @@ fn advance<'a, S: Subject>(
     if !is_dry_run && context.asked.is_none() && !Outcome::of(&verdict.decision).is_change() {
         return (Step::Decided, None);
     }
-    if !is_dry_run && access == Access::ReadOnly {
+    if !is_dry_run && lock.is_none() {
         return (Step::Wanted, None);
     }
     let wake = match woken(facts, &verdict.decision) {
@@ -206,5 +178,54 @@ fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
     match decision {
         Decision::Continue { .. } => facts.assignee().id(),
         _ => None,
+    }
+}
+
+/// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
+const SETTLING_TRIES: u32 = 20;
+const SETTLING_PAUSE: Duration = Duration::from_millis(50);
+
+/// Settles a commit whose reply was lost, on a new connection. While the subject is locked its transaction may still be
+/// under way; once it is not, the ledger knows.
+pub fn settle<S: Subject>(
+    db: &mut DbConnection,
+    unknown: Examined,
+    commit: UnknownCommit,
+    context: &ExamineContext,
+) -> Examined {
+    let UnknownCommit { entry_id, intended, wake } = commit;
+    let ask = |db: &mut Db| -> QueryResult<_> {
+        if ledger::contains(db, &entry_id)? {
+            return Ok(Some(true));
+        }
+        match S::take(db, &unknown.id)? {
+            (Lock::Nothing, Some(_)) => Ok(None),
+            (Lock::Everything | Lock::Rows { .. }, _) | (Lock::Nothing, None) => {
+                ledger::contains(db, &entry_id).map(Some)
+            }
+        }
+    };
+    let mut is_made = db.in_transaction(Access::Write, &context.timeouts, ask);
+    for _ in 0..SETTLING_TRIES {
+        if !matches!(is_made, Ok(None)) {
+            break;
+        }
+        sleep(SETTLING_PAUSE);
+        is_made = db.in_transaction(Access::Write, &context.timeouts, ask);
+    }
+    // What may have been queued counts.
+    if !matches!(is_made, Ok(Some(false))) {
+        wake.into_iter().for_each(Reservation::keep);
+    }
+    match is_made {
+        // Another connection's commit is seen before it is on disk.
+        Ok(Some(true)) if db.flush(&context.timeouts).is_err() => unknown,
+        Ok(Some(true)) => {
+            Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
+        }
+        Ok(Some(false)) => {
+            Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
+        }
+        Ok(None) | Err(_) => unknown,
     }
 }

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::cancel::Cancel;
-use super::observer::Progress;
-use super::outcome::Outcome;
-use super::tally::StopReason;
+use super::examined::Outcome;
+use super::observer::{Observer, Progress};
+use super::options::Options;
+use super::summary::StopReason;
 use crate::rules::Id;
 
 /// The bounds of the sweep as a whole; the coordinator counts.
@@ -15,7 +16,7 @@ use crate::rules::Id;
 pub struct Limits {
     /// Continuations, escalations and reports of abandoned work that are left.
     pub left: Option<u32>,
-    /// Nothing is begun after it.
+    /// The time after which nothing is begun any more.
     pub deadline: Instant,
     pub cancel: Cancel,
     pub progress: Progress,
@@ -24,8 +25,19 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Nothing is begun after one of so many shares of the time until `deadline`: what one kind has much of does not
-    /// take the time of the others.
+    /// The bounds of a sweep that began at this moment.
+    pub fn of(options: &Options, began: Instant, cancel: &Cancel, observer: &impl Observer) -> Limits {
+        Limits {
+            left: options.limit,
+            deadline: began + options.deadline.to_std().unwrap_or_default(),
+            cancel: cancel.clone(),
+            progress: observer.progress(),
+            counts: Outcome::counts_against_limit,
+        }
+    }
+
+    /// Sets the deadline to the end of one of so many shares of the time until `deadline`: what one kind has much of
+    /// does not take the time of the others.
     pub fn share(&mut self, deadline: Instant, shares: usize) {
         self.deadline = share_of(deadline, shares);
     }
@@ -69,7 +81,7 @@ pub struct WakeBudget {
     agents: Mutex<HashMap<Id, Wakes>>,
 }
 
-/// Of one agent.
+/// The wakes of one agent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wakes {
     reserved: u32,
@@ -120,7 +132,7 @@ impl Reservation<'_> {
         self.agent == *agent
     }
 
-    /// It was queued.
+    /// Counts the wake as queued.
     pub fn keep(self) {
         self.budget.update(&self.agent, |wakes| wakes.queued += 1);
     }

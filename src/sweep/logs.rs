@@ -1,17 +1,16 @@
 //! What a sweep logs: one line for each subject that was touched or could not be, and one for the sweep.
 
-use chrono::{DateTime, Utc};
 use tracing::{error, info, warn};
 
+use super::examined::{Examined, Outcome};
 use super::heading::Mode;
-use super::outcome::{Examined, Outcome};
 use super::summary::Summary;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
 use crate::store::work::counts::Guarded;
 use crate::text::redact;
 
-/// Who logs: what a program that reads the logs groups lines by.
+/// What a program that reads the logs groups lines by.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub sweep: &'a Id,
@@ -55,13 +54,6 @@ pub fn unswept(kind: Kind, why: &anyhow::Error) -> String {
     let sentence = format!("{} could not be swept: {}", kind.plural(), redact(&format!("{why:#}")));
     error!(%kind, "{sentence}");
     sentence
-}
-
-/// Since when it has been so.
-pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
-    let kinds = kind.plural();
-    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not \
-        examined again yet");
 }
 
 pub fn quarantine(kind: Kind, id: &Id, name: &str, why: &str) {

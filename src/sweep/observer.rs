@@ -1,12 +1,12 @@
-//! Whoever follows a sweep: a report that is printed, or nobody.
+//! The observer of a sweep: a report that is printed, or nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 
+use super::examined::Examined;
 use super::heading::Heading;
-use super::outcome::Examined;
 use super::summary::Summary;
 use crate::rules::Kind;
 
@@ -15,7 +15,7 @@ pub trait Observer {
     /// The next one of several databases comes: what follows is of this one.
     fn database(&mut self, _name: &str) {}
 
-    /// That one is over, or could not be swept.
+    /// The database is over, or could not be swept.
     fn database_ends(&mut self, _swept: &Result<Summary>) {}
 
     /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary
@@ -30,7 +30,7 @@ pub trait Observer {
         false
     }
 
-    /// So many subjects of the kind are to be examined.
+    /// Hears how many subjects of the kind are to be examined.
     fn expect(&mut self, _subjects: u64) {}
 
     /// A subject was examined.
@@ -66,7 +66,7 @@ impl Progress {
     }
 }
 
-/// What only counts steps.
+/// An observer that only counts steps.
 impl Observer for Progress {
     fn progress(&self) -> Progress {
         self.clone()

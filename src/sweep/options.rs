@@ -8,7 +8,7 @@ use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::connect::open::Url;
 use crate::store::hosts::links::HostUrl;
-use crate::store::work::candidates::{Portion, Shard};
+use crate::store::work::candidates::{Part, Portion, Shard};
 use crate::store::work::counts::KindMode;
 use crate::store::work::outbox::Subscriptions;
 use crate::store::{Durable, Timeouts};
@@ -20,7 +20,7 @@ pub struct Options {
     pub dry_run: bool,
     pub selection: Selection,
     pub tenant: Option<String>,
-    /// None of these, which the guard held back before (the daemon, when runs have ended).
+    /// The portions that the guard held back before, and that are left out (the daemon, when runs have ended).
     pub held: Vec<Portion>,
     /// Only this part of what is selected.
     pub shard: Option<Shard>,
@@ -28,15 +28,15 @@ pub struct Options {
     pub modes: BTreeMap<Kind, KindMode>,
     /// Continuations, escalations and reports of abandoned work at most.
     pub limit: Option<u32>,
-    /// Nothing is begun after it.
+    /// The time after which nothing is begun any more.
     pub deadline: TimeDelta,
     pub wakes_per_agent_max: u32,
-    /// None: go on however much looks stranded.
+    /// None: the sweep goes on however much looks stranded.
     pub guard: Option<Guard>,
     pub connections: u32,
     /// Does a sweep that did something conclude with `Changed` instead of `Done`?
     pub concludes_changed: bool,
-    /// Who is notified, and of what.
+    /// The people who are notified, and of what.
     pub subscriptions: Subscriptions,
     /// Where the host's own pages are; None: nothing is a link.
     pub host_url: Option<HostUrl>,
@@ -50,7 +50,7 @@ pub struct Options {
 pub enum Selection {
     /// All candidates of these kinds.
     Kinds(Vec<Kind>),
-    /// These, by an id or by what people call them, whether they are candidates or not.
+    /// Subjects by an id or by what people call them, whether they are candidates or not.
     Subjects(Vec<(Kind, String)>),
     /// The candidates among these issues.
     Issues(Vec<Id>),
@@ -85,6 +85,12 @@ impl Options {
 
     pub fn mode(&self, kind: Kind) -> KindMode {
         self.modes.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// The part of the candidates that is looked at.
+    pub fn part(&self) -> Part<'_> {
+        let (tenant, only_ids) = (self.tenant.as_deref(), self.selection.only_ids());
+        Part { tenant, only_ids, except: &self.held, ..Part::whole() }
     }
 
     /// Does it look at all that a host with these kinds has?

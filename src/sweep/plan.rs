@@ -7,8 +7,8 @@ use std::io::Read;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::examined::{Examined, Outcome};
 use super::heading::{Heading, Mode, SCHEMA};
-use super::outcome::{Examined, Outcome};
 use crate::rules::{Finding, Id, Kind};
 use crate::text::misread;
 
@@ -58,7 +58,7 @@ struct Document {
 }
 
 impl Plan {
-    /// Of a dry run that has just ended: what it would touch.
+    /// The plan of a dry run that has just ended: what it would touch.
     pub fn of<'a>(heading: Heading, rows: impl Iterator<Item = &'a Examined>) -> Plan {
         let planned = |row: &Examined| Planned {
             finding: row.finding,

@@ -13,8 +13,8 @@ use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
 use super::context::ExamineContext;
+use super::examined::{Examined, Fault, Outcome};
 use super::logs;
-use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Id, Kind};
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::work::quarantine;
@@ -24,7 +24,7 @@ use crate::text::redact;
 /// More are not kept: memory does not grow with what goes wrong.
 const KEPT_MAX: usize = 1000;
 
-/// So many may fail at once by their own fault, whatever the others do.
+/// Subjects that may fail at once by their own fault, whatever the others do.
 const FEW_MAX: u64 = 3;
 
 /// What failed before this sweep, and in it.
@@ -42,44 +42,34 @@ pub struct Failures {
 struct FailureRate {
     tried: u64,
     failed: u64,
-    /// Why, as it may be shown: it is kept for whoever reads the table.
-    reasons: Vec<Failed>,
-}
-
-/// A subject that failed, as far as it could be read.
-struct Failed {
-    id: Id,
-    identifier: Option<String>,
-    tenant: Option<String>,
-    url: Option<String>,
-    why: String,
+    /// Those that failed, as far as they could be read.
+    subjects: Vec<Examined>,
 }
 
 impl FailureRate {
     fn note(&mut self, examined: &Examined, failed: bool) {
         self.tried += 1;
         self.failed += u64::from(failed);
-        if failed && self.reasons.len() < KEPT_MAX {
-            let Examined { id, identifier, tenant, url, reason, .. } = examined.clone();
-            self.reasons.push(Failed { id, identifier, tenant, url, why: redact(&reason) });
+        if failed && self.subjects.len() < KEPT_MAX {
+            self.subjects.push(examined.clone());
         }
     }
 
     /// The failures that are the subjects' own fault.
-    fn own(self, kind: Kind) -> Vec<Failed> {
-        let FailureRate { tried, failed, reasons } = self;
+    fn own(self, kind: Kind) -> Vec<Examined> {
+        let FailureRate { tried, failed, subjects } = self;
         if FEW_MAX < failed && tried < 2 * failed {
             warn!("{failed} of {tried} {} failed: that is not their own fault, no failure is counted", kind.plural());
             return Vec::new();
         }
-        reasons
+        subjects
     }
 }
 
 impl Failures {
     pub fn load<S: Subject>(db: &mut DbConnection, context: &ExamineContext) -> Result<Failures> {
         let loaded = db.in_transaction(Access::ReadOnly, &context.timeouts, |db| -> diesel::QueryResult<_> {
-            Ok((quarantine::failing(db, S::KIND)?, S::count_in_quarantine(db, context.tenant)? as u64))
+            Ok((quarantine::failing(db, S::KIND)?, S::count_in_quarantine(db, context.part.tenant)? as u64))
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
         Ok(Failures { before, in_quarantine, ..Failures::default() })
@@ -106,7 +96,9 @@ impl Failures {
     /// That it cannot be recorded is logged, and no reason for the sweep to fail.
     pub fn record(self, db: &mut DbConnection, kind: Kind, context: &ExamineContext, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
-        for Failed { id, identifier, tenant, url, why } in failed {
+        for Examined { id, identifier, tenant, url, reason, .. } in failed {
+            // The table is read by people.
+            let why = redact(&reason);
             let details = Details { identifier, tenant, url, reason: why.clone(), ..Details::default() };
             let (event, sweep_id) = (Event::Quarantined, context.sweep_id);
             let notice = Notice { event, kind: kind.name(), subject_id: Some(&id), sweep_id, details };

@@ -12,15 +12,14 @@ use super::scan::Scan;
 use super::summary::Summary;
 use super::workers::Workers;
 use crate::store::Subject;
-use crate::store::work::candidates::Portion;
+use crate::store::work::candidates::{Part, Portion};
 use crate::store::work::counts::HeldBack;
 
-/// What the examination of one kind uses and fills.
+/// What a sweep uses and fills while it goes on.
 pub struct Round<'a, O> {
-    pub workers: &'a mut Workers,
-    pub limits: &'a mut Limits,
-    pub failures: &'a mut Failures,
-    pub summary: &'a mut Summary,
+    pub workers: Workers,
+    pub limits: Limits,
+    pub summary: Summary,
     pub observer: &'a mut O,
 }
 
@@ -30,10 +29,11 @@ impl<O: Observer> Round<'_, O> {
         &mut self,
         held: &Held,
         mut scan: Scan<S>,
+        failures: &mut Failures,
         context: &ExamineContext,
     ) -> Result<()> {
         let parts = match held {
-            Held::Nothing => return self.examine_all(scan, context),
+            Held::Nothing => return self.examine_all(scan, failures, context),
             Held::Everything(guarded) => {
                 self.summary.guard(*guarded);
                 self.summary.defer(scan.rest());
@@ -42,19 +42,25 @@ impl<O: Observer> Round<'_, O> {
             Held::Parts(parts) => parts,
         };
         self.summary.hold_back(parts.clone());
-        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
-        let rest = ExamineContext { held: &held, ..*context };
-        self.examine_all(scan.again(&rest), &rest)?;
+        let held: Vec<Portion> =
+            parts.iter().map(|part| part.portion.clone()).chain(context.part.except.to_vec()).collect();
+        let rest = ExamineContext { part: Part { except: &held, ..context.part }, ..*context };
+        self.examine_all(scan.again(&rest), failures, &rest)?;
         // Last, since counting takes its time.
         for HeldBack { portion, .. } in parts {
-            let of_part = ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..*context };
+            let of_part = ExamineContext { part: portion.part(context.part.except), ..*context };
             self.summary.defer(scan.again(&of_part).rest());
         }
         Ok(())
     }
 
-    fn examine_all<S: Subject>(&mut self, mut scan: Scan<S>, context: &ExamineContext) -> Result<()> {
-        let Round { workers, limits, failures, summary, observer } = self;
+    fn examine_all<S: Subject>(
+        &mut self,
+        mut scan: Scan<S>,
+        failures: &mut Failures,
+        context: &ExamineContext,
+    ) -> Result<()> {
+        let Round { workers, limits, summary, observer } = self;
         let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
             let heading = &summary.heading;
             let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());

@@ -1,22 +1,24 @@
-//! The scan: the candidates of one kind, oldest first, page by page, and what a look shows of them; or the subjects
-//! that the operator named.
+//! The scan: the candidates of one kind, oldest first, page by page, or the subjects that the operator named; and the
+//! facts of many of them, read together while those before them are examined.
 
-pub mod ahead;
-
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
+use std::thread;
 
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::context::ExamineContext;
-use super::examine::look::{Sight, look};
-use super::tally::Deferred;
+use super::examine::attempt::Prospect;
+use super::examine::look_at;
+use super::summary::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::db::types::RawInstant;
-use crate::store::work::candidates::{Candidate, Part, Position};
-use crate::store::{Db, DbConnection, Subject};
+use crate::store::work::candidates::{Candidate, Part};
+use crate::store::{Db, DbConnection, Subject, read_together};
 use crate::text::redact;
 
 /// Candidates of a page. A page's query looks through all that are left, so its cost is spread over many of them; they
@@ -29,8 +31,8 @@ const PAGE: i64 = 50_000;
 pub struct Scan<'a, S: Subject> {
     db: &'a mut DbConnection,
     context: &'a ExamineContext<'a>,
-    /// Of the last of the page; none at the beginning.
-    position: Option<Position>,
+    /// The place of the last candidate of the page; none at the beginning.
+    position: Option<Candidate>,
     /// The subjects of the first page that later pages have not met yet.
     taken: HashSet<Id>,
     has_begun: bool,
@@ -53,7 +55,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         }
     }
 
-    /// These, whether they are candidates or not.
+    /// A scan of these subjects, whether they are candidates or not.
     pub fn named(db: &'a mut DbConnection, context: &'a ExamineContext, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
         let since = RawInstant::Beginning;
         let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
@@ -61,7 +63,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         Scan { page, ended: true, ..Scan::new(db, context) }
     }
 
-    /// The same from the beginning, on other context.
+    /// A scan from the beginning, with another context.
     pub fn again<'b>(&'b mut self, context: &'b ExamineContext) -> Scan<'b, S> {
         Scan::new(self.db, context)
     }
@@ -97,10 +99,10 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// What has not been taken. A count that cannot be had is logged, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
-        let (shard, mut rest) = (self.context.shard, Deferred::default());
+        let (context, mut rest) = (self.context, Deferred::default());
         let add = |rest: &mut Deferred, candidate: &Candidate| {
-            if shard.is_none_or(|shard| shard.has(&candidate.group)) {
-                rest.add(Deferred { count: 1, oldest: candidate.since.instant() });
+            if is_own(candidate, context) {
+                rest.add(Deferred::one(candidate));
             }
         };
         self.page.iter().for_each(|candidate| add(&mut rest, candidate));
@@ -124,19 +126,25 @@ impl<'a, S: Subject> Scan<'a, S> {
         rest
     }
 
-    /// The next candidates that are looked at together; none: that was all.
-    fn next_sight(&mut self) -> Result<Sight<S>> {
+    /// The next candidates whose facts are read together; none: that was all.
+    fn next_batch(&mut self) -> Result<Batch<S>> {
         while self.page.is_empty() && !self.ended {
             self.fetch()?;
         }
-        let next = self.page.drain(..self.page.len().min(S::LOOK)).collect();
-        Ok(look(self.db, next, &mut self.known, self.context))
+        let candidates: VecDeque<Candidate> = self.page.drain(..self.page.len().min(S::LOOK)).collect();
+        let own = candidates.iter().filter(|candidate| is_own(candidate, self.context));
+        let ids: Vec<Id> = own.map(|candidate| candidate.id.clone()).collect();
+        let facts = if ids.is_empty() { HashMap::new() } else { self.read(&ids) };
+        Ok(Batch { candidates, facts })
     }
 
-    /// What was not taken.
-    fn put_back(&mut self, mut candidates: VecDeque<Candidate>) {
-        candidates.append(&mut self.page);
-        self.page = candidates;
+    /// Reads the facts of all of these. What the database refuses to say of all of them, it may say of each.
+    fn read(&mut self, ids: &[Id]) -> HashMap<Id, S> {
+        let ExamineContext { policy, timeouts, .. } = self.context;
+        read_together(self.db, ids, policy, &mut self.known, timeouts).unwrap_or_else(|error| {
+            debug!("{} {} are looked at one by one: {}", ids.len(), S::KIND.plural(), redact(&error.to_string()));
+            HashMap::new()
+        })
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -149,7 +157,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             // What is left is older and younger than these, unless they are of one tenant.
             self.taken = self.page.iter().map(|candidate| candidate.id.clone()).collect();
         } else {
-            self.position = self.page.back().map(Position::from);
+            self.position = self.page.back().cloned();
             self.page.retain(|candidate| !self.taken.remove(&candidate.id));
         }
         // Few are looked at in one statement, which is not worth preparing.
@@ -172,7 +180,96 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
-        let part = Part { after: self.position.clone(), ..self.context.part() };
-        self.query(doing, |db| body(db, &part))
+        let (position, part) = (self.position.clone(), self.context.part);
+        self.query(doing, |db| body(db, &Part { after: position.as_ref(), ..part }))
+    }
+}
+
+/// True if the candidate is of this sweep's shard.
+fn is_own(candidate: &Candidate, context: &ExamineContext) -> bool {
+    context.shard.is_none_or(|shard| shard.has(&candidate.group))
+}
+
+/// Candidates whose facts were read together, the oldest first.
+struct Batch<S> {
+    candidates: VecDeque<Candidate>,
+    /// The facts of those that could be read with the others.
+    facts: HashMap<Id, S>,
+}
+
+impl<S> Batch<S> {
+    fn empty() -> Batch<S> {
+        Batch { candidates: VecDeque::new(), facts: HashMap::new() }
+    }
+}
+
+/// The candidates of a scan that looks ahead in a thread of its own. After an error there are no more.
+pub struct Ahead<'a, 'c, S> {
+    context: &'a ExamineContext<'c>,
+    in_hand: Batch<S>,
+    batches: Receiver<Result<Batch<S>>>,
+}
+
+impl<'c, S: Subject> Iterator for Ahead<'_, 'c, S> {
+    type Item = Result<Prospect<'c>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.in_hand.candidates.is_empty() {
+            match self.batches.recv().ok()? {
+                Ok(batch) => self.in_hand = batch,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let candidate = self.in_hand.candidates.pop_front()?;
+        if !is_own(&candidate, self.context) {
+            return Some(Ok(Prospect::PassedOver));
+        }
+        let facts = self.in_hand.facts.remove(&candidate.id);
+        Some(Ok(look_at(candidate, facts, self.context)))
+    }
+}
+
+/// Gives the candidates to `take`; what it leaves is put back.
+pub fn look_ahead<'c, S: Subject, T>(
+    scan: &mut Scan<S>,
+    context: &ExamineContext<'c>,
+    take: impl FnOnce(&mut Ahead<'_, 'c, S>) -> T,
+) -> T {
+    thread::scope(|scope| {
+        // Nothing is buffered: those of one batch are in hand, and the next ones are looked at meanwhile.
+        let (sender, batches) = sync_channel(0);
+        let looking = scope.spawn(move || {
+            let unsent = look_on(scan, &sender);
+            (scan, unsent)
+        });
+        let mut ahead = Ahead { context, in_hand: Batch::empty(), batches };
+        let value = take(&mut ahead);
+        let Ahead { in_hand, batches, .. } = ahead;
+        drop(batches);
+        let (scan, mut unsent) = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let mut left = in_hand.candidates;
+        left.append(&mut unsent.candidates);
+        left.append(&mut scan.page);
+        scan.page = left;
+        value
+    })
+}
+
+/// Looks on until there are no more candidates, or nobody takes them: returns what is left then.
+fn look_on<S: Subject>(scan: &mut Scan<S>, sender: &SyncSender<Result<Batch<S>>>) -> Batch<S> {
+    loop {
+        let batch = scan.next_batch();
+        let is_last = batch.as_ref().map_or(true, |batch| batch.candidates.is_empty());
+        scan.ended |= batch.is_err();
+        match sender.send(batch) {
+            Ok(()) if is_last => return Batch::empty(),
+            Ok(()) => {}
+            Err(SendError(Ok(unsent))) => return unsent,
+            // Nobody was notified: what is left is asked anew.
+            Err(SendError(Err(_))) => {
+                scan.ended = false;
+                return Batch::empty();
+            }
+        }
     }
 }

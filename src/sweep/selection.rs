@@ -3,6 +3,7 @@
 use anyhow::Result;
 use diesel::QueryResult;
 
+use super::clock::{self, Clocks};
 use super::heading::{Heading, Mode, SCHEMA};
 use super::options::{Options, Selection};
 use super::plan::Plan;
@@ -10,7 +11,6 @@ use crate::conclusion::config;
 use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
-use crate::store::work::candidates::Part;
 use crate::store::work::opening::{Glance, Start};
 use crate::store::work::{find, ledger};
 use crate::store::{Access, Db, DbConnection, Nominated};
@@ -37,13 +37,34 @@ pub fn heading(options: &Options, store: &Store, start: &Start) -> Heading {
     }
 }
 
-/// Does a sweep find nothing to do at the first glance? Asked of one that goes by itself: what was named is looked at
-/// anyway. People who are notified want to know as well of what is over.
-pub fn glance(options: &Options, db: &mut Db, kinds: &[Kind], start: &Start) -> QueryResult<Glance> {
-    let asks = matches!(options.selection, Selection::Kinds(_)) && !options.dry_run;
-    match asks && options.subscriptions.destinations.is_empty() {
-        true => start.glance(db, kinds, &options.policy),
-        false => Ok(Glance::unknown()),
+/// Looks at the database for the first time: which it is, what time it is there, and whether there is anything to do.
+pub fn first_look(options: &Options, store: &mut Store, access: Access) -> Result<(Start, Clocks, Glance)> {
+    let Store { db, kinds, .. } = store;
+    let known = look(options, db, |db| {
+        let (start, clocks) = clock::read(db, access)?;
+        let glance =
+            if goes_by_itself(options) { start.glance(db, kinds, &options.policy)? } else { Glance::unknown() };
+        Ok((start, clocks, glance))
+    });
+    // What cannot be glanced at is found out, and recorded, by the sweep itself.
+    known.or_else(|_| {
+        let (start, clocks) = look(options, db, |db| clock::read(db, access))?;
+        Ok((start, clocks, Glance::unknown()))
+    })
+}
+
+/// True if a first glance may find nothing to do: what was named is looked at anyway, and people who are notified want
+/// to know as well of what is over.
+fn goes_by_itself(options: &Options) -> bool {
+    let looks_for_candidates = matches!(options.selection, Selection::Kinds(_));
+    looks_for_candidates && !options.dry_run && options.subscriptions.destinations.is_empty()
+}
+
+/// False if runs have ended that left nothing stranded, as most do: such a look is not worth a row.
+pub fn is_worth_a_sweep(options: &Options, store: &mut Store) -> Result<bool> {
+    match options.selection.only_ids() {
+        None => Ok(true),
+        Some(_) => Ok(0 < look(options, &mut store.db, |db| IssueFacts::count_candidates(db, &options.part()))?),
     }
 }
 
@@ -68,8 +89,7 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
         None => match look(options, db, |db| ledger::unknown_sweep(db, &plan.heading.newest_sweeps))? {
             Some(id) => format!(
                 "it was made after the sweep {}, of which this database knows nothing: it was made in a copy, or this \
-                    is one, such \
-                 as a restored backup",
+                 is one, such as a restored backup",
                 redact(&id.0)
             ),
             None => return Ok(()),
@@ -78,7 +98,7 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
     Err(config(format!("the plan is refused: {why}")).into())
 }
 
-/// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is
+/// The subjects that the operator named, if any. One whose row cannot be read is there: its examination says what is
 /// wrong with it.
 pub fn named(options: &Options, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
     match &options.selection {
@@ -92,11 +112,4 @@ pub fn named(options: &Options, store: &mut Store) -> Result<Option<Vec<(Kind, I
             subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
         }
     }
-}
-
-/// Is any of these issues a candidate?
-pub fn is_any_stranded(db: &mut Db, options: &Options, issues: &[Id]) -> QueryResult<bool> {
-    let (tenant, except) = (options.tenant.as_deref(), options.held.as_slice());
-    let part = Part { tenant, only_ids: Some(issues), except, ..Part::whole() };
-    IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
 }

@@ -3,24 +3,27 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::clock::Clocks;
+use super::examined::{Examined, Fault};
 use super::heading::Heading;
 use super::options::Options;
-use super::outcome::{Examined, Fault, Outcome};
-use super::tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use crate::conclusion::{Conclusion, Failure};
 use crate::rules::Kind;
-use crate::store::work::candidates::Portion;
-use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
+use crate::rules::display::HumanDuration;
+use crate::store::work::candidates::{Candidate, Portion};
+use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Outcome, Tally};
 use crate::store::work::ledger::Ended;
+use crate::store::work::wakes::StuckWakes;
 use crate::text::redact_id;
 
 /// What one sweep came to, of each kind and as a whole. It is filled while the sweep goes on.
 #[derive(Clone, Debug)]
 pub struct Summary {
     pub heading: Heading,
-    /// By the database's clock.
+    /// When the sweep began, by the database's clock.
     pub began_at: DateTime<Utc>,
     pub kinds: Vec<KindReport>,
     /// Since when the oldest subject that was neither healthy nor helped has been idle.
@@ -43,7 +46,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a sweep that begins: nothing is known yet.
+    /// The summary of a sweep that begins: nothing is known yet.
     pub fn of(heading: Heading, began_at: DateTime<Utc>) -> Summary {
         Summary {
             heading,
@@ -61,12 +64,6 @@ impl Summary {
             took: Duration::ZERO,
             has_pending_notifications: false,
         }
-    }
-
-    /// By how much the database's clock is ahead of this machine's, and the ledger ahead of the database's clock.
-    pub(super) fn compare_clocks(&mut self, skew: TimeDelta, ledger_ahead: Option<TimeDelta>) {
-        self.clocks.skew_seconds = skew.num_milliseconds() as f64 / 1000.0;
-        self.clocks.ledger_future_seconds = ledger_ahead.map(|ahead| ahead.num_seconds());
     }
 
     /// A kind begins to be swept: what follows is counted with it.
@@ -151,7 +148,8 @@ impl Summary {
 
     /// All kinds that are on, together.
     pub fn total(&self) -> Tally {
-        Tally::sum(self.kinds.iter().filter(|report| report.counts.mode == KindMode::On))
+        let on = self.kinds.iter().filter(|report| report.counts.mode == KindMode::On);
+        on.fold(Tally::default(), |sum, report| sum.plus(report.counts.tally))
     }
 
     /// Was anything left alone that is on?
@@ -176,5 +174,80 @@ impl Summary {
     pub fn counts(&self) -> Value {
         let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));
         Value::Object(counts.collect::<Map<_, _>>())
+    }
+}
+
+/// What is said of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    #[serde(skip)]
+    pub kind: Kind,
+    #[serde(flatten)]
+    pub counts: KindCounts,
+}
+
+/// Subjects that were left to the next sweep unseen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deferred {
+    pub count: u64,
+    pub oldest: Option<DateTime<Utc>>,
+}
+
+impl Deferred {
+    /// One candidate that was left.
+    pub fn one(candidate: &Candidate) -> Deferred {
+        Deferred { count: 1, oldest: candidate.since.instant() }
+    }
+
+    pub fn add(&mut self, other: Deferred) {
+        self.count += other.count;
+        self.oldest = self.oldest.into_iter().chain(other.oldest).min();
+    }
+}
+
+/// What ended a sweep before all was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Limit,
+    Deadline,
+}
+
+/// The wakes that were stuck at the end of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stuck {
+    #[serde(flatten)]
+    pub wakes: StuckWakes,
+    /// How long a wake may be queued.
+    #[serde(skip)]
+    pub after: TimeDelta,
+    /// When the wakes were looked for.
+    #[serde(skip)]
+    pub now: DateTime<Utc>,
+}
+
+impl Stuck {
+    pub fn sentence(&self) -> String {
+        let Stuck { wakes: StuckWakes { count, oldest_at, none_is_taken }, after, now } = self;
+        let (limit, oldest) = (HumanDuration(*after), oldest_at.map(|at| *now - at).filter(|age| *after < *age));
+        let wakes = match (count, oldest.map(HumanDuration)) {
+            (1, Some(age)) => format!("1 wake is stuck: queued for {age}, and taken up by nobody"),
+            (1, None) => format!("1 wake is stuck: queued for longer than {limit}, and taken up by nobody"),
+            (_, age) => {
+                let oldest = age.map(|age| format!(", the oldest for {age}")).unwrap_or_default();
+                format!("{count} wakes are stuck: queued for longer than {limit}, and taken up by nobody{oldest}")
+            }
+        };
+        match none_is_taken {
+            true => {
+                format!("{wakes}. No wake was taken up in the last {limit}: does whatever runs the agents still run?")
+            }
+            false => wakes,
+        }
+    }
+
+    /// The sentence that says that it is over.
+    pub fn all_clear(&self) -> String {
+        format!("wakes are taken up again: none has been queued for longer than {}", HumanDuration(self.after / 2))
     }
 }

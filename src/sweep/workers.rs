@@ -2,10 +2,8 @@
 //!
 //! The coordinator alone counts, reports and decides when to stop. It looks at the candidates and hands out those about
 //! which something is to be written: only while there is room in flight, so memory stays small, while the limit could
-//! still bear it, so the limit is exact, and while a wake is left for the agent, so the oldest of his work gets it.
+//! still bear it, so the limit is exact, and while a wake is left for the agent, so the oldest of its work gets it.
 
-mod answers;
-mod contended;
 mod queues;
 mod worker;
 
@@ -17,19 +15,15 @@ use std::thread;
 use anyhow::{Error, Result};
 
 use super::context::ExamineContext;
-use super::examine::look::{Looked, Seen};
+use super::examine::attempt::{Job, Prospect};
+use super::examined::Examined;
 use super::limits::{Full, Limits};
-use super::outcome::Examined;
-use super::scan::Scan;
-use super::scan::ahead::{Ahead, look_ahead};
-use super::tally::Deferred;
+use super::scan::{Ahead, Scan, look_ahead};
+use super::summary::Deferred;
 use crate::store::connect::open::Url;
-use crate::store::work::candidates::Candidate;
 use crate::store::{Access, DbConnection, Subject};
-use answers::{Answer, Disposition, Done};
-use contended::Contended;
-use queues::{Job, Queues};
-use worker::{Shared, Worker};
+use queues::{Contention, Queues};
+use worker::{Reply, Shared, Worker};
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator looks at the next ones.
 const IN_FLIGHT_PER_WORKER: usize = 64;
@@ -60,27 +54,31 @@ impl Workers {
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let (access, limits_of_all, contended) = (self.access, limits.clone(), Contended::default());
-        let shared = Shared { url: &self.url, access, context, limits: limits_of_all, contended };
+        let (access, limits_of_all, contention) = (self.access, limits.clone(), Contention::default());
+        let shared = Shared { url: &self.url, access, context, limits: limits_of_all, contention };
         thread::scope(|scope| {
-            let (sender, answers) = channel();
+            let (sender, replies) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
-                let ((queue, jobs), answers, shared) = (channel(), sender.clone(), &shared);
-                scope.spawn(move || Worker::<S>::new(worker, connection, shared, answers).work(&jobs));
+                let ((queue, jobs), replies, shared) = (channel(), sender.clone(), &shared);
+                scope.spawn(move || Worker::<S>::new(worker, connection, shared, replies).work(&jobs));
                 queue
             });
-            let queues = Queues::new(queues.collect(), &shared.contended);
+            let queues = Queues::new(queues.collect(), &shared.contention);
             drop(sender);
-            let coordinator = Coordinator { queues, limits, report, failure: None, not_begun: Deferred::default() };
-            look_ahead(candidates, |candidates| coordinator.coordinate(candidates, context, &answers))
+            let not_begun = Deferred::default();
+            let coordinator = Coordinator { queues, context, limits, report, waiting: None, failure: None, not_begun };
+            look_ahead(candidates, context, |candidates| coordinator.coordinate(candidates, &replies))
         })
     }
 }
 
 struct Coordinator<'s, 'a, R> {
     queues: Queues<'s, 'a>,
+    context: &'s ExamineContext<'a>,
     limits: &'s mut Limits,
     report: R,
+    /// A job whose agent's last wakes are reserved, and may yet be given back.
+    waiting: Option<Box<Job<'a>>>,
     failure: Option<Error>,
     not_begun: Deferred,
 }
@@ -89,56 +87,78 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
     /// Hands out and counts until all that was handed out is answered.
     fn coordinate<S: Subject>(
         mut self,
-        candidates: &mut Ahead<S>,
-        context: &ExamineContext<'a>,
-        answers: &Receiver<Answer<'a>>,
+        candidates: &mut Ahead<'_, 'a, S>,
+        replies: &Receiver<(usize, Reply<'a>)>,
     ) -> Result<Deferred> {
-        let room = IN_FLIGHT_PER_WORKER * self.queues.len();
-        let mut waiting = None;
         loop {
-            while self.failure.is_none()
-                && self.queues.in_flight() < self.limits.bearable(room)
-                && !self.limits.are_over()
-            {
-                let Some(looked) = waiting.take().map(Ok).or_else(|| candidates.next()) else { break };
+            while self.has_room() {
+                let waiting = self.waiting.take().map(|job| Ok(Prospect::TakeUp(job)));
+                let Some(prospect) = waiting.or_else(|| candidates.next()) else { break };
                 self.limits.progress.step();
-                match looked.map(|looked| next_step(looked, context)) {
+                match prospect {
                     Err(error) => self.failure = Some(error),
-                    Ok(NextStep::PassOver) => {}
-                    Ok(NextStep::Report(examined)) => self.count(*examined),
-                    Ok(NextStep::HandOut(job)) => self.queues.send(*job),
-                    Ok(NextStep::Wait(looked)) => {
-                        waiting = Some(*looked);
-                        break;
-                    }
+                    Ok(Prospect::PassedOver) => {}
+                    Ok(Prospect::Report(examined)) => self.count(*examined),
+                    Ok(Prospect::TakeUp(job)) => self.hand_out(job),
+                }
+                if self.waiting.is_some() {
+                    break;
                 }
                 // However much there is to look at, what was done is reported soon.
-                while let Ok(answer) = answers.try_recv() {
-                    self.take(answer);
+                while let Ok((worker, reply)) = replies.try_recv() {
+                    self.take(worker, reply);
                 }
             }
+            self.queues.send_one_alone();
             if self.queues.in_flight() == 0 {
-                waiting.iter().for_each(|looked: &Looked| self.not_begun.add(left(&looked.candidate)));
+                let waiting = self.waiting.iter().map(|job| Deferred::one(&job.candidate));
+                waiting.for_each(|job| self.not_begun.add(job));
                 return self.failure.map_or(Ok(self.not_begun), Err);
             }
-            self.take(answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>)));
+            let no_worker = |_| (0, Reply::Panicked(Box::new("no worker is left") as Box<dyn Any + Send>));
+            let (worker, reply) = replies.recv().unwrap_or_else(no_worker);
+            self.take(worker, reply);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let room = IN_FLIGHT_PER_WORKER * self.queues.len();
+        self.may_begin() && self.queues.in_flight() < self.limits.bearable(room) && !self.queues.is_one_alone()
+    }
+
+    fn may_begin(&self) -> bool {
+        self.failure.is_none() && !self.limits.are_over()
+    }
+
+    fn hand_out(&mut self, mut job: Box<Job<'a>>) {
+        match job.reserve(self.context.wakes) {
+            Ok(()) => self.queues.send(job),
+            Err(Full::ForNow) => self.waiting = Some(job),
+            Err(Full::ForGood) => job.into_deferred(self.context).into_iter().for_each(|examined| self.count(examined)),
         }
     }
 
     /// A panic in a worker goes on here.
-    fn take(&mut self, answer: Answer<'a>) {
-        let Done { worker, fate, retired } = answer.unwrap_or_else(|panic| resume_unwind(panic));
-        self.limits.progress.step();
-        self.queues.answered(worker, fate.subject());
-        if let (None, Some(error)) = (&self.failure, retired) {
-            self.failure = self.queues.retire(worker, error);
-        }
-        match fate {
-            Disposition::HandedBack(job) if self.failure.is_none() && !self.limits.are_over() => self.queues.send(job),
-            Disposition::HandedBack(Job { candidate, .. }) | Disposition::Dropped(candidate) => {
-                self.not_begun.add(left(&candidate));
+    fn take(&mut self, worker: usize, reply: Reply<'a>) {
+        match reply {
+            Reply::Panicked(panic) => resume_unwind(panic),
+            Reply::Retired(error) => {
+                let failure = self.queues.retire(worker, error);
+                self.failure = self.failure.take().or(failure);
             }
-            Disposition::Examined(examined) => self.count(examined),
+            Reply::Examined(examined) => {
+                self.limits.progress.step();
+                self.queues.answered(worker, &examined.id);
+                self.count(examined);
+            }
+            Reply::NotBegun(job) => {
+                self.limits.progress.step();
+                self.queues.answered(worker, &job.candidate.id);
+                match self.may_begin() {
+                    true => self.queues.send(job),
+                    false => self.not_begun.add(Deferred::one(&job.candidate)),
+                }
+            }
         }
     }
 
@@ -146,43 +166,4 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
         self.limits.count(examined.outcome);
         (self.report)(examined);
     }
-}
-
-fn left(candidate: &Candidate) -> Deferred {
-    Deferred { count: 1, oldest: candidate.since.instant() }
-}
-
-/// What comes next for a candidate that was looked at.
-enum NextStep<'a> {
-    PassOver,
-    Report(Box<Examined>),
-    HandOut(Box<Job<'a>>),
-    /// Its agent's last wakes are reserved, and may yet be given back.
-    Wait(Box<Looked>),
-}
-
-fn next_step<'a>(looked: Looked, context: &ExamineContext<'a>) -> NextStep<'a> {
-    let Looked { candidate, seen } = looked;
-    let wanted = match seen {
-        Seen::OfAnotherShard => return NextStep::PassOver,
-        Seen::Decided(examined) => return NextStep::Report(examined),
-        Seen::Nothing => {
-            let lock_group = candidate.group.clone();
-            return NextStep::HandOut(Box::new(Job {
-                candidate,
-                lock_group,
-                is_looked_at: false,
-                wake: None,
-                is_pinned: false,
-            }));
-        }
-        Seen::Wanted(wanted) => wanted,
-    };
-    let wake = match wanted.agent.as_ref().map(|agent| context.wakes.reserve(agent)).transpose() {
-        Ok(wake) => wake,
-        Err(Full::ForNow) => return NextStep::Wait(Box::new(Looked { candidate, seen: Seen::Wanted(wanted) })),
-        Err(Full::ForGood) => return NextStep::Report(Box::new(wanted.deferred(context))),
-    };
-    let lock_group = wanted.lock_group;
-    NextStep::HandOut(Box::new(Job { candidate, lock_group, is_looked_at: true, wake, is_pinned: false }))
 }

@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use crate::rules::{Decision, Id, Policy, Reason, decide};
 use crate::store::db::errors;
 use crate::store::work::candidates::{Candidate, Part};
-use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_alone, read_together};
+use crate::store::{Abort, Access, Db, DbConnection, Subject, Timeouts, read_alone, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.
@@ -70,9 +70,11 @@ impl Judged {
 
 /// Reads the facts of one subject, in a transaction of its own: an error costs no other subject.
 fn read_in_transaction<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
-    let read = |db: &mut Db| (Finish::RollBack, read_alone(db, id, &Policy::default()));
-    let (facts, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
-    Ok(facts)
+    match db.read_repeatedly(&Timeouts::default(), |db| read_alone(db, id, &Policy::default())) {
+        Ok(facts) => Ok(Ok(facts)),
+        Err(Abort::RolledBack(error)) => Ok(Err(error)),
+        Err(abort) => Err(abort.into()),
+    }
 }
 
 /// All that the view of candidates names.

@@ -28,10 +28,7 @@ create table {{ own }}sweeps (
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     {{ calendar_time("ledger_until") }},  -- all rows of the ledger before it ...
-    {{ short_json("ledger_counts", 100000) }},  -- ... by kind and action
-    -- A guard that stands for hours is not decided in every sweep.
-    {{ calendar_time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
-    {{ short_json("guard_held", 100000) }}  -- of each kind that it judged; and the settings that it judged by
+    {{ short_json("ledger_counts", 100000) }}  -- ... by kind and action
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.

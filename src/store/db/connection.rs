@@ -3,11 +3,9 @@
 //! connection before us behind a pooler, may have set a path on which his own functions come first. Nothing is set for
 //! longer than a transaction, since a pooler would hand it on to somebody else.
 
-mod repeated;
 mod session;
 pub(in crate::store) mod sqlite;
 pub(in crate::store) mod sqlite_guard;
-mod timeouts;
 
 use std::sync::Arc;
 
@@ -16,12 +14,13 @@ use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
 
+use crate::rules::Kind;
 use crate::store::Db;
 use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
-use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
+use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, FLUSHING_COMMIT, OF_ITS_SERVER};
+pub use session::{Durable, Timeouts};
 use sqlite_guard::Allowance;
-pub use timeouts::{Durable, Timeouts};
 
 /// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
 macro_rules! for_each_row {
@@ -70,28 +69,35 @@ pub enum Access {
     ReadOnly,
 }
 
-/// Why a transaction did not commit, as far as is known. `E` is the error of what was done in it.
+/// Why a transaction did not end as it was asked to. `E`: the error of what was done in it.
 #[derive(Debug)]
 pub enum Abort<E = Error> {
     /// Nothing was written.
     RolledBack(E),
     /// Nothing was written, and the connection is gone.
     Lost(E),
-    /// What came in place of the commit's answer does not say what became of it.
-    Unknown(Error),
+    /// The reply to COMMIT was lost: it may or may not have committed.
+    Unknown(E),
 }
 
-impl<E: From<Error>> Abort<E> {
-    /// Why, whatever became of it.
+impl<E> Abort<E> {
+    /// The error, whatever became of the transaction.
     pub fn error(self) -> E {
         match self {
-            Abort::RolledBack(error) | Abort::Lost(error) => error,
-            Abort::Unknown(error) => error.into(),
+            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error,
+        }
+    }
+
+    fn map<F>(self, convert: impl FnOnce(E) -> F) -> Abort<F> {
+        match self {
+            Abort::RolledBack(error) => Abort::RolledBack(convert(error)),
+            Abort::Lost(error) => Abort::Lost(convert(error)),
+            Abort::Unknown(error) => Abort::Unknown(convert(error)),
         }
     }
 }
 
-impl<E: From<Error> + Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
+impl<E: Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
     fn from(abort: Abort<E>) -> anyhow::Error {
         abort.error().into()
     }
@@ -104,18 +110,14 @@ pub enum Finish {
     RollBack,
 }
 
-/// How a transaction ended.
-#[derive(Debug)]
-pub enum End {
-    Committed,
-    /// As it was asked to.
-    RolledBack,
-    /// Rolled back, and the connection is gone.
-    Lost,
-    /// The server refused to commit: nothing was written.
-    Refused(Error),
-    /// What came in place of the commit's answer does not say what became of it.
-    Unknown(Error),
+/// How a transaction ended; `Ok`: as it was asked to.
+pub type End = Result<(), Abort>;
+
+impl Finish {
+    /// What failed is rolled back.
+    fn of_result<T, E>(done: &Result<T, E>) -> Finish {
+        if done.is_ok() { Finish::Commit } else { Finish::RollBack }
+    }
 }
 
 impl DbConnection {
@@ -172,53 +174,155 @@ impl DbConnection {
         body: impl FnOnce(&mut Db) -> Result<T, E>,
     ) -> Result<T, Abort<E>> {
         let begin = self.begin_statement(access, OURS, timeouts);
-        let (done, end) = self.transact(&begin, |db| Finish::by(body(db))).map_err(|abort| match abort {
-            Abort::RolledBack(error) => Abort::RolledBack(error.into()),
-            Abort::Lost(error) => Abort::Lost(error.into()),
-            Abort::Unknown(error) => Abort::Unknown(error),
-        })?;
+        self.transact(&begin, body, Finish::of_result)
+    }
+
+    /// Like `in_transaction`, for a statement that is asked again and again with other ids, and only reads. Planned
+    /// anew for the first five ids, as by default, the facts of one subject take some 20 ms.
+    pub fn read_repeatedly<T, E: From<Error>>(
+        &mut self,
+        timeouts: &Timeouts,
+        body: impl FnOnce(&mut Db) -> Result<T, E>,
+    ) -> Result<T, Abort<E>> {
+        let begin = self.begin_repeated(Access::ReadOnly, timeouts);
+        self.transact(&begin, body, |_| Finish::RollBack)
+    }
+
+    fn transact<T, E: From<Error>>(
+        &mut self,
+        begin: &str,
+        body: impl FnOnce(&mut Db) -> Result<T, E>,
+        finish: impl FnOnce(&Result<T, E>) -> Finish,
+    ) -> Result<T, Abort<E>> {
+        // What may be under way are questions, of which nothing is to be kept.
+        let (_, begun) = self.end_and_begin(begin, false);
+        begun.map_err(|abort| abort.map(E::from))?;
+        let done = body(&mut self.db);
+        let end = self.end_as(finish(&done), "COMMIT");
         match (done, end) {
-            (Ok(_), End::Refused(error)) => Err(Abort::RolledBack(error.into())),
-            (Ok(_), End::Unknown(error)) => Err(Abort::Unknown(error)),
-            (Ok(value), _) => Ok(value),
-            (Err(error), End::Lost) => Err(Abort::Lost(error)),
+            (Ok(value), Ok(())) => Ok(value),
+            (Ok(_), Err(abort)) => Err(abort.map(E::from)),
+            (Err(error), Err(Abort::Lost(_))) => Err(Abort::Lost(error)),
             (Err(error), _) => Err(Abort::RolledBack(error)),
         }
     }
 
-    /// Fails only if the transaction could not begin.
-    fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
-        // What may be under way are questions, of which nothing is to be kept.
-        let (_, begun) = self.begin_next(begin, false);
-        begun?;
-        let (finish, value) = body(&mut self.db);
-        Ok((value, self.end_as(finish, "COMMIT")))
+    /// Begins the transaction of the next subject, and with it commits the one that is under way, if there is one:
+    /// returns how that has ended. If it was to be flushed, it and all before it on this connection are on disk.
+    pub fn begin_next(
+        &mut self,
+        access: Access,
+        timeouts: &Timeouts,
+        durable: Durable,
+        flush: bool,
+    ) -> (Option<End>, Result<(), Abort>) {
+        let mut begin = self.begin_repeated(access, timeouts);
+        if !self.is_sqlite() && access == Access::Write && durable == Durable::Together {
+            begin += "; SET LOCAL synchronous_commit = off";
+        }
+        self.end_and_begin(&begin, flush)
+    }
+
+    fn end_and_begin(&mut self, begin: &str, flush: bool) -> (Option<End>, Result<(), Abort>) {
+        let ended = match self.unfinished {
+            Some(Finish::Commit) if !self.is_sqlite() => {
+                self.unfinished = None;
+                let commit = if flush { FLUSHING_COMMIT } else { "COMMIT" };
+                match self.run_begin(&format!("{commit}; {begin}")) {
+                    Ok(()) => return (Some(Ok(())), Ok(())),
+                    Err(error) => Some(Err(self.uncommitted(error))),
+                }
+            }
+            _ => self.end(),
+        };
+        (ended, self.try_begin(begin))
     }
 
     fn try_begin(&mut self, begin: &str) -> Result<(), Abort> {
         let begun = self.run_begin(begin);
-        begun.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })
+        begun.map_err(|error| if self.roll_back().is_ok() { Abort::RolledBack(error) } else { Abort::Lost(error) })
+    }
+
+    /// Does something in the transaction that has begun; it is ended as this says, by `begin_next` or `end`.
+    pub fn proceed<T>(&mut self, body: impl FnOnce(&mut Db) -> (Finish, T)) -> T {
+        let (finish, value) = body(&mut self.db);
+        self.unfinished = Some(finish);
+        value
+    }
+
+    /// Ends the transaction that is under way, if there is one. If it is committed, it and all before it on this
+    /// connection are on disk.
+    pub fn end(&mut self) -> Option<End> {
+        let finish = self.unfinished.take()?;
+        Some(self.end_as(finish, if self.is_sqlite() { "COMMIT" } else { FLUSHING_COMMIT }))
     }
 
     /// Ends a transaction; `commit`: by which statement, if it is to be committed.
     fn end_as(&mut self, finish: Finish, commit: &str) -> End {
         match finish {
-            Finish::RollBack if self.roll_back() => End::RolledBack,
-            Finish::RollBack => End::Lost,
-            Finish::Commit => match self.db.batch_execute(commit) {
-                Ok(()) => End::Committed,
-                Err(error) => self.uncommitted(error),
-            },
+            Finish::RollBack => self.roll_back().map_err(Abort::Lost),
+            Finish::Commit => self.db.batch_execute(commit).map_err(|error| self.uncommitted(error)),
         }
     }
 
-    /// What became of a commit that this came of.
-    fn uncommitted(&mut self, error: Error) -> End {
+    /// Says what became of a commit to which this error was the reply.
+    fn uncommitted(&mut self, error: Error) -> Abort {
         // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
-        self.roll_back();
+        let _ = self.roll_back();
         match errors::is_refusal(&error) || self.is_sqlite() {
-            true => End::Refused(error),
-            false => End::Unknown(error),
+            true => Abort::RolledBack(error),
+            false => Abort::Unknown(error),
+        }
+    }
+
+    /// Asks in the snapshot in which the question before was asked, or else in a new one. `end`, or the next
+    /// transaction, ends it.
+    pub fn ask<T>(&mut self, timeouts: &Timeouts, question: impl FnOnce(&mut Db) -> QueryResult<T>) -> QueryResult<T> {
+        if self.unfinished.is_none() {
+            let begin = self.begin_statement(Access::ReadOnly, OURS, timeouts);
+            self.try_begin(&begin).map_err(Abort::error)?;
+        }
+        let answer = question(&mut self.db);
+        self.unfinished = Some(Finish::of_result(&answer));
+        if answer.is_err() {
+            self.end();
+        }
+        answer
+    }
+
+    /// Has all that this connection committed written to disk, and to a standby that is waited for. A commit waits for
+    /// that only if it has written something to the log: a message that nobody reads.
+    pub fn flush(&mut self, timeouts: &Timeouts) -> QueryResult<()> {
+        if self.is_sqlite() {
+            return Ok(());
+        }
+        let begin = self.begin_statement(Access::Write, OURS, timeouts);
+        let write = "SELECT pg_logical_emit_message(true, 'sweep', '')";
+        self.db.batch_execute(&format!("{begin}; {write}; COMMIT")).inspect_err(|_| {
+            let _ = self.roll_back();
+        })
+    }
+
+    /// Asks once what each transaction would ask otherwise.
+    pub fn expect_many(&mut self) -> QueryResult<()> {
+        if let Db::Postgres(db) = &mut self.db {
+            self.of_this_server = Some(session::of_this_server(db)?);
+        }
+        Ok(())
+    }
+
+    /// Has the server plan how subjects of a kind are taken before it takes one: planning takes as long as twenty
+    /// subjects, and would be done while the first one is locked. One subject's facts are no use to another, so nothing
+    /// is kept for that. If it fails, it fails again where it is reported.
+    pub fn plan_taking(&mut self, kind: Kind, timeouts: &Timeouts) {
+        if self.is_sqlite() {
+            return;
+        }
+        let begin = self.begin_repeated(Access::Write, timeouts);
+        let plan = "SET LOCAL enable_memoize = off; SET LOCAL enable_material = off";
+        let planned = self.db.batch_execute(&format!("{begin}; {plan}; SELECT FROM take_{kind}(NULL); ROLLBACK"));
+        if planned.is_err() {
+            let _ = self.roll_back();
         }
     }
 
@@ -226,7 +330,7 @@ impl DbConnection {
     pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).context("looking at the database")?;
         let seen = body(&mut self.db);
-        self.roll_back();
+        let _ = self.roll_back();
         seen
     }
 
@@ -258,7 +362,7 @@ impl DbConnection {
 
     /// Does anybody answer?
     pub(in crate::store) fn is_alive(&mut self) -> bool {
-        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back()
+        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back().is_ok()
     }
 
     /// The first that have arrived on the channels that this connection listens to (PostgreSQL), each as its channel
@@ -268,10 +372,11 @@ impl DbConnection {
         db.notifications_iter().take(max).map(|it| it.map(|it| (it.channel, it.payload))).collect()
     }
 
-    /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
-    /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
-    fn roll_back(&mut self) -> bool {
-        self.db.batch_execute("ROLLBACK").is_ok() || self.is_sqlite()
+    /// Rolls back, and fails if the connection is gone (decisions.md#is-the-connection-lost). SQLite's never is: there
+    /// a failure says that the transaction is over already.
+    fn roll_back(&mut self) -> QueryResult<()> {
+        let rolled_back = self.db.batch_execute("ROLLBACK");
+        if self.is_sqlite() { Ok(()) } else { rolled_back }
     }
 
     fn begin(&mut self, access: Access, path: &str, timeouts: &Timeouts) -> QueryResult<()> {
@@ -306,5 +411,11 @@ impl DbConnection {
                 statement = timeouts.statement.num_milliseconds(),
             ),
         }
+    }
+
+    /// Has each statement planned once for the connection, whatever its ids.
+    fn begin_repeated(&self, access: Access, timeouts: &Timeouts) -> String {
+        let begin = self.begin_statement(access, OURS, timeouts);
+        if self.is_sqlite() { begin } else { begin + "; SET LOCAL plan_cache_mode = force_generic_plan" }
     }
 }

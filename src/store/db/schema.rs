@@ -228,8 +228,6 @@ relations! {
         oldest_left_at -> Nullable<Instant>,
         ledger_until -> Nullable<Instant>,
         ledger_counts -> Nullable<Document>,
-        guard_decided_at -> Nullable<Instant>,
-        guard_held -> Nullable<Document>,
     }
     notifications (id) {
         id -> Key,

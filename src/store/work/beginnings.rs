@@ -19,7 +19,7 @@ use crate::store::hosts::catalog::has_columns;
 /// More than these are no help.
 const MOST: i64 = 50;
 
-/// Subjects that are in progress.
+/// Subjects in progress whose identifier begins so.
 pub fn of_subjects(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<Label>> {
     let pattern = pattern(beginning);
     macro_rules! labelled {
@@ -39,7 +39,7 @@ pub fn of_subjects(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<
     }
 }
 
-/// By their names, if the host's agents have one.
+/// Agents whose name begins so, if the host's agents have one.
 pub fn of_agents(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
     if !has_columns(db, "agents", &["name"])? {
         return Ok(Vec::new());
@@ -49,14 +49,14 @@ pub fn of_agents(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
     named.order(agents::name).limit(MOST).select(columns).load(db)
 }
 
-/// By their titles, those that were changed last.
+/// Plans whose title begins so, those that were changed last.
 pub fn of_plans(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
     let named = plans::table.filter(plans::title.like(pattern(beginning)).escape('\\'));
     let columns = (plans::id, plans::tenant.nullable(), sql::<Nullable<Text>>("substr(title, 1, 1000)"));
     named.order(plans::id.desc()).limit(MOST).select(columns).load(db)
 }
 
-/// Of the subjects of these kinds that are in progress.
+/// Tenants of subjects of these kinds that are in progress.
 pub fn of_tenants(db: &mut Db, kinds: &[Kind], beginning: &str) -> QueryResult<Vec<Label>> {
     let mut found = BTreeSet::new();
     for kind in kinds {

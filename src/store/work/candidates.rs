@@ -33,36 +33,21 @@ pub struct Candidate {
     pub since: RawInstant,
 }
 
-/// A place between two candidates: after this one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Position {
-    pub since: RawInstant,
-    pub id: Id,
-}
-
-impl From<&Candidate> for Position {
-    fn from(candidate: &Candidate) -> Position {
-        Position { since: candidate.since.clone(), id: candidate.id.clone() }
-    }
-}
-
 /// A part of the candidates: those after a place in the scan to which all the rest applies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// None: from the beginning.
-    pub after: Option<Position>,
-    /// Of this tenant.
+    /// The candidate before the first one; none: from the beginning.
+    pub after: Option<&'a Candidate>,
     pub tenant: Option<&'a str>,
-    /// Of this group: an agent's.
+    /// The agent whose candidates they are.
     pub group: Option<&'a Id>,
-    /// With one of these ids.
     pub only_ids: Option<&'a [Id]>,
-    /// In none of these portions.
+    /// The portions that are left out.
     pub except: &'a [Portion],
 }
 
 impl Part<'_> {
-    /// All of them.
+    /// All candidates.
     pub fn whole<'a>() -> Part<'a> {
         Part { after: None, tenant: None, group: None, only_ids: None, except: &[] }
     }
@@ -80,7 +65,7 @@ impl Portion {
         Portion { tenant: tenant.to_owned(), group: None }
     }
 
-    /// All that it has.
+    /// All candidates of the portion.
     pub fn part<'a>(&'a self, except: &'a [Portion]) -> Part<'a> {
         Part { tenant: Some(&self.tenant), group: self.group.as_ref(), except, ..Part::whole() }
     }
@@ -170,7 +155,7 @@ macro_rules! candidates {
     ($view:ident, $kind:expr, $part:expr, $from:expr) => {{
         let quarantined = quarantined!($view, $kind);
         let query = $from.filter(not(exists(quarantined))).into_boxed();
-        let query = match &$part.after {
+        let query = match $part.after {
             None => query,
             Some(after) => query
                 .filter($view::since.ge(&after.since))

@@ -1,10 +1,14 @@
-//! What a sweep did about the subjects of each kind: the JSON of `sweeps.counts`, as it is written and read.
+//! What became of the subjects of each kind: the outcomes, and how many came to each, as the JSON of `sweeps.counts` is
+//! written and read.
+
+use std::fmt::{Display, Formatter};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::rules::{Id, Kind};
+use crate::rules::display::humanize;
+use crate::rules::{Decision, Id, Kind, Reason};
 use crate::store::db::types::WrittenDocument;
 use crate::store::work::candidates::Portion;
 use crate::text::{cut, redact};
@@ -77,6 +81,130 @@ pub enum KindMode {
     Off,
 }
 
+/// What became of the decision about one subject. In a dry run: what would.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Outcome {
+    /// One wake, or one command, was queued.
+    Continued,
+    /// A person was notified.
+    Escalated,
+    /// It goes on, or is finished; the ledger is closed.
+    Recovered,
+    /// It is its host's or a person's now; the ledger is closed.
+    HandedOver,
+    /// Its assignee must not be woken, and people were notified of it.
+    Abandoned,
+    /// Left to a declared wait, a delay, a stuck wake or a person.
+    Waiting,
+    /// Its assignee must not be woken.
+    Skipped,
+    Healthy,
+    /// `--apply`: the decision is another one than was planned.
+    Changed,
+    /// Left to the next sweep: its agent was woken often enough in this one.
+    Deferred,
+    /// Somebody else has it in hand.
+    Busy,
+    /// The connection was lost while its commit was under way, and the ledger could not be asked.
+    Unknown,
+    /// Its row cannot be read.
+    Unreadable,
+    /// An error; rolled back.
+    Failed,
+}
+
+impl Outcome {
+    pub const ALL: &[Outcome] = <Outcome as strum::VariantArray>::VARIANTS;
+
+    /// What a decision comes to when it is carried out.
+    pub fn of(decision: &Decision) -> Outcome {
+        match decision {
+            Decision::Continue { .. } => Outcome::Continued,
+            Decision::Escalate(_) => Outcome::Escalated,
+            Decision::Recovered(_) => Outcome::Recovered,
+            Decision::HandedOver(_) => Outcome::HandedOver,
+            Decision::Abandon(_) => Outcome::Abandoned,
+            Decision::Skip(_) => Outcome::Skipped,
+            Decision::Wait { .. } => Outcome::Waiting,
+            Decision::Leave(
+                Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(..) | Reason::Escalated,
+            ) => Outcome::Waiting,
+            Decision::Leave(
+                Reason::NotInProgress(_)
+                | Reason::PlanNotOpen(_)
+                | Reason::IssueFinished(_)
+                | Reason::EndedWell
+                | Reason::PendingCommand
+                | Reason::HostPlans(_)
+                | Reason::NoAgentAssigned
+                | Reason::AssignedToUser
+                | Reason::LiveRun
+                | Reason::PendingWake
+                | Reason::Recent
+                | Reason::PlanStillStalled,
+            ) => Outcome::Healthy,
+        }
+    }
+
+    /// As programs read it; for people it is spaced.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Does it cost an agent's or a person's time, or may have?
+    pub fn is_costly(self) -> bool {
+        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
+    }
+
+    /// Does it count against `--limit`? Of abandoned work people are notified as well.
+    pub fn counts_against_limit(self) -> bool {
+        self.is_costly() || self == Outcome::Abandoned
+    }
+
+    /// Does somebody have to look at it?
+    pub fn is_failure(self) -> bool {
+        matches!(self, Outcome::Changed | Outcome::Unknown | Outcome::Unreadable | Outcome::Failed)
+    }
+
+    /// Was something written?
+    pub fn is_change(self) -> bool {
+        match self {
+            Outcome::Continued | Outcome::Escalated | Outcome::Recovered | Outcome::HandedOver | Outcome::Abandoned => {
+                true
+            }
+            Outcome::Waiting
+            | Outcome::Skipped
+            | Outcome::Healthy
+            | Outcome::Changed
+            | Outcome::Deferred
+            | Outcome::Busy
+            | Outcome::Unknown
+            | Outcome::Unreadable
+            | Outcome::Failed => false,
+        }
+    }
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(&humanize(self.name()))
+    }
+}
+
 /// How many subjects of one kind came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -99,23 +227,41 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn plus(self, other: Tally) -> Tally {
-        Tally {
-            scanned: self.scanned.saturating_add(other.scanned),
-            continued: self.continued.saturating_add(other.continued),
-            escalated: self.escalated.saturating_add(other.escalated),
-            recovered: self.recovered.saturating_add(other.recovered),
-            handed_over: self.handed_over.saturating_add(other.handed_over),
-            abandoned: self.abandoned.saturating_add(other.abandoned),
-            waiting: self.waiting.saturating_add(other.waiting),
-            skipped: self.skipped.saturating_add(other.skipped),
-            healthy: self.healthy.saturating_add(other.healthy),
-            changed: self.changed.saturating_add(other.changed),
-            deferred: self.deferred.saturating_add(other.deferred),
-            busy: self.busy.saturating_add(other.busy),
-            unknown: self.unknown.saturating_add(other.unknown),
-            unreadable: self.unreadable.saturating_add(other.unreadable),
-            failed: self.failed.saturating_add(other.failed),
+    pub fn count(&mut self, outcome: Outcome) {
+        // What was put off comes again: it is counted with what was not looked at.
+        self.scanned += u64::from(outcome != Outcome::Deferred);
+        *self.counter(outcome) += 1;
+    }
+
+    /// How many subjects came to this outcome.
+    pub fn of(mut self, outcome: Outcome) -> u64 {
+        *self.counter(outcome)
+    }
+
+    pub fn plus(mut self, other: Tally) -> Tally {
+        self.scanned = self.scanned.saturating_add(other.scanned);
+        for &outcome in Outcome::ALL {
+            *self.counter(outcome) = self.of(outcome).saturating_add(other.of(outcome));
+        }
+        self
+    }
+
+    fn counter(&mut self, outcome: Outcome) -> &mut u64 {
+        match outcome {
+            Outcome::Continued => &mut self.continued,
+            Outcome::Escalated => &mut self.escalated,
+            Outcome::Recovered => &mut self.recovered,
+            Outcome::HandedOver => &mut self.handed_over,
+            Outcome::Abandoned => &mut self.abandoned,
+            Outcome::Waiting => &mut self.waiting,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Healthy => &mut self.healthy,
+            Outcome::Changed => &mut self.changed,
+            Outcome::Deferred => &mut self.deferred,
+            Outcome::Busy => &mut self.busy,
+            Outcome::Unknown => &mut self.unknown,
+            Outcome::Unreadable => &mut self.unreadable,
+            Outcome::Failed => &mut self.failed,
         }
     }
 }

@@ -34,7 +34,7 @@ impl Exempts {
         self.into()
     }
 
-    /// Of one subject; none: of all that somebody has.
+    /// The kind of the one subject that is exempt; none: all that somebody has is.
     pub fn kind(self) -> Option<Kind> {
         match self {
             Exempts::Session => Some(Kind::Session),
@@ -63,23 +63,12 @@ impl From<Kind> for Exempts {
     }
 }
 
-/// What an operator says, and of what.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Word<'a> {
-    pub of: Exempts,
-    /// Of a tenant: its name.
-    pub id: &'a Id,
-    pub reason: &'a str,
-    /// None: until it is removed.
-    pub until: Option<DateTime<Utc>>,
-}
-
 /// One exemption as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exempted {
     /// As stored: a kind of subject, `agent`, `tenant`.
     pub kind: String,
-    /// Of a tenant: its name.
+    /// A tenant's is its name.
     pub id: Id,
     pub exemption: Exemption,
     /// When it was given, or given again.
@@ -164,7 +153,7 @@ fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Re
         }
         refuse_to_shorten(db, of, &label, until, now)?;
     }
-    let given = give(db, &Word { of, id: &label.id, reason, until }, now)?;
+    let given = give(db, of, &label.id, reason, until, now)?;
     let exemption = Exemption { whose: of.whose(), reason: reason.to_owned(), until };
     let row = Exempted { kind: of.name().to_owned(), id: label.id.clone(), exemption, since: now };
     Ok(Exempt { label, row, given })
@@ -198,8 +187,14 @@ pub fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<Found> {
 }
 
 /// Exempts it. Fails with `UniqueViolation` when somebody else was first: then it can be given again.
-pub fn give(db: &mut Db, word: &Word, now: DateTime<Utc>) -> QueryResult<Given> {
-    let Word { of, id, reason, until } = *word;
+fn give(
+    db: &mut Db,
+    of: Exempts,
+    id: &Id,
+    reason: &str,
+    until: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> QueryResult<Given> {
     macro_rules! given {
         ($table:ident, $its:expr, $key:expr) => {{
             let values =
@@ -221,13 +216,11 @@ pub fn give(db: &mut Db, word: &Word, now: DateTime<Utc>) -> QueryResult<Given> 
 
 /// Ends an exemption. Was there one?
 pub fn take_back(db: &mut Db, of: Exempts, id: &Id) -> QueryResult<bool> {
-    let gone = match of {
-        Exempts::Tenant => rows_written(db, |db| diesel::delete(of_tenant(id)).execute(db))?,
-        Exempts::Session | Exempts::Issue | Exempts::Step | Exempts::Agent => {
-            rows_written(db, |db| diesel::delete(row(of, id)).execute(db))?
-        }
-    };
-    Ok(0 < gone)
+    let gone = rows_written(db, |db| match of {
+        Exempts::Tenant => diesel::delete(of_tenant(id)).execute(db),
+        Exempts::Session | Exempts::Issue | Exempts::Step | Exempts::Agent => diesel::delete(row(of, id)).execute(db),
+    });
+    Ok(0 < gone?)
 }
 
 /// Rows of a list that are read: operators give exemptions one by one, and whoever gives more of them by SQL fills no

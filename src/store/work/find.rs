@@ -96,7 +96,7 @@ impl Found {
         }
     }
 
-    /// The same, or an id of which only sweep's own tables know: its subject may be gone.
+    /// Like `one`, but accepts an id that only sweep's own tables know: its subject may be gone.
     pub fn one_or_gone(self, ids: IdType, kind: impl Display, name: &str) -> Result<Label, Failure> {
         match (&self, ids.parse(name)) {
             (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),

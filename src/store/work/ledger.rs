@@ -15,12 +15,11 @@ use crate::store::db::types::{Bound, Document, Instant, sql as types};
 use crate::store::db::written::Writes;
 use crate::store::hosts::boards;
 use crate::store::work::candidates::Shard;
-use crate::store::work::guarded::{self, Remembered};
 use crate::store::work::totals;
 use crate::store::{Db, Label, Subject};
 use crate::text::{cut, plain, redact};
 
-/// Who wrote it, wherever the host asks.
+/// The author of what sweep writes, wherever a host asks.
 pub const ACTOR: &str = "sweep";
 
 /// What a row of `recoveries` records.
@@ -151,7 +150,7 @@ pub fn contains(db: &mut Db, id: &Id) -> QueryResult<bool> {
 #[strum(serialize_all = "snake_case")]
 pub enum Ended {
     Completed,
-    /// By a signal; what was in hand was finished.
+    /// A signal ended it; what was in hand was finished.
     Interrupted,
     /// The database went away.
     Failed,
@@ -173,7 +172,7 @@ pub struct Opening<'a> {
     pub policy: &'a Policy,
 }
 
-/// And when it has ended.
+/// What a sweep records when it ends.
 pub struct Closing {
     pub ended: Ended,
     pub conclusion: Conclusion,
@@ -182,11 +181,9 @@ pub struct Closing {
     pub counts: serde_json::Value,
     /// Since when the oldest subject that was left has been idle.
     pub oldest_left: Option<DateTime<Utc>>,
-    /// What its guard held back; none: it had none, or judged nothing.
-    pub guard: Option<Remembered>,
 }
 
-/// What is written of a sweep when it begins.
+/// The columns that are written when a sweep begins.
 macro_rules! opened {
     ($id:expr, $host:expr, $opening:expr) => {{
         let Opening { began_at, is_restricted, shard, policy } = $opening;
@@ -204,11 +201,10 @@ macro_rules! opened {
     }};
 }
 
-/// And when it has ended.
+/// The columns that are written when a sweep has ended.
 macro_rules! closed {
     ($finished_at:expr, $closing:expr) => {{
-        let Closing { ended, conclusion, partial, counts, oldest_left, guard } = $closing;
-        let (decided_at, held) = guard.map(|guard| (Instant(guard.decided_at), Document(guard.held))).unzip();
+        let Closing { ended, conclusion, partial, counts, oldest_left } = $closing;
         (
             sweeps::finished_at.eq($finished_at),
             sweeps::ended.eq(Some(ended.name())),
@@ -217,8 +213,6 @@ macro_rules! closed {
             sweeps::succeeded.eq(!partial && ended == Ended::Completed && conclusion.is_success()),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
-            sweeps::guard_decided_at.eq(decided_at),
-            sweeps::guard_held.eq(held),
         )
     }};
 }
@@ -235,9 +229,6 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening) -> QueryR
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
     let now = db.now()?;
     let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
-    if closing.guard.as_ref().is_some_and(|guard| guard.stands) {
-        guarded::forget_what_is_ahead(db, now)?;
-    }
     let remembered = (sweeps::ledger_until.eq(Some(ledger_until)), sweeps::ledger_counts.eq(Some(ledger_counts)));
     let row = diesel::update(sweeps::table.filter(sweeps::id.eq(id)));
     row.set((closed!(Some(Instant(now)), closing), remembered)).execute(db).map(drop)
@@ -263,7 +254,7 @@ pub struct Recovery {
     pub action: String,
     pub attempt: i32,
     pub reason: String,
-    /// Who asked for it; null: a sweep.
+    /// The person who asked for it; null: a sweep.
     pub requested_by: Option<String>,
     /// This escalation set the subject blocked.
     pub blocked_subject: bool,

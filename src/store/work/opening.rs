@@ -28,7 +28,7 @@ pub struct Start {
     has_untaken_wakes: bool,
 }
 
-/// How many sweeps distinguish a database from a copy of it.
+/// The number of sweeps that distinguish a database from a copy of it.
 const NEWEST_SWEEPS: i64 = 3;
 
 impl Start {

@@ -74,7 +74,7 @@ impl Event {
     }
 }
 
-/// Who is notified.
+/// Where notifications are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -114,7 +114,7 @@ impl Subscriptions {
 #[derive(Clone, Debug)]
 pub struct Notice<'a> {
     pub event: Event,
-    /// Of subject, or what else it is about.
+    /// The kind of subject, or what else it is about.
     pub kind: &'static str,
     /// None: it is about the kind as a whole.
     pub subject_id: Option<&'a Id>,
@@ -135,10 +135,10 @@ pub struct Details {
     pub attempts: Option<u32>,
     /// Its page in the host's own board.
     pub url: Option<String>,
-    /// Of what lasts: is it over? None of what happens once.
+    /// Whether something that lasts is over; none for what happens once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<bool>,
-    /// Of stuck wakes: is no wake at all taken up?
+    /// Whether no wake at all is taken up, where wakes are stuck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub none_is_taken: Option<bool>,
 }
@@ -177,7 +177,7 @@ pub fn queue(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice) -> Que
     writes.execute(db)
 }
 
-/// The same, with what else is written.
+/// Like `queue`, but adds the rows to `writes`.
 pub fn write<'a>(writes: &mut Writes<'a>, subscriptions: &Subscriptions, notice: &'a Notice) {
     subscriptions.destinations_of(notice.event).for_each(|destination| insert(writes, destination, notice, ""));
 }
@@ -185,8 +185,8 @@ pub fn write<'a>(writes: &mut Writes<'a>, subscriptions: &Subscriptions, notice:
 /// The guard that stops sweep after sweep is reported once in this time.
 const GUARD_NOTIFIED_EVERY: TimeDelta = TimeDelta::days(1);
 
-/// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if
-/// it is empty.
+/// Queues what the guard held back, where people were not notified of it within a day. `part`: the part of the kind; empty:
+/// the whole.
 pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, part: &str) -> QueryResult<()> {
     let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
@@ -203,8 +203,8 @@ pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, 
     writes.execute(db)
 }
 
-/// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it
-/// is over, whatever sweeps see in between. `of`: a tenant's alone.
+/// Queues what lasts: once when it begins, once when nothing works any more, and once when it is over, whatever sweeps see
+/// in between. `of`: the tenant that it is limited to.
 pub fn queue_outage(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     let to_notify = |db: &mut Db| -> QueryResult<Vec<Destination>> {
@@ -265,7 +265,7 @@ fn insert<'a>(writes: &mut Writes<'a>, destination: Destination, notice: &'a Not
     writes.insert("notifications", row);
 }
 
-/// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an
+/// Keeps others from deciding what is sent until the end of this transaction; what is queued for it is not held up. Unlike an
 /// advisory lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has
 /// one writer at a time anyway.
 pub fn one_at_a_time(db: &mut Db) -> QueryResult<()> {

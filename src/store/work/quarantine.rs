@@ -23,7 +23,7 @@ pub struct Failure {
     pub id: Id,
     /// In how many sweeps running; 0: no longer.
     pub sweeps: i32,
-    /// Of the last failure.
+    /// Why it failed last.
     pub reason: String,
     pub last_at: DateTime<Utc>,
     /// Null: it is still examined.

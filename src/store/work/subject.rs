@@ -11,7 +11,7 @@ use crate::store::db::written::Writes;
 use crate::store::hosts::links::{Links, SubjectPage};
 use crate::store::work::candidates::Nominated;
 use crate::store::work::lock::take;
-use crate::store::{Access, Db, DbConnection, Finish, Label, Lock, Timeouts};
+use crate::store::{Abort, Db, DbConnection, Label, Lock, Timeouts};
 
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
@@ -139,12 +139,11 @@ pub fn read_together<S: Subject>(
     known: &mut S::Known,
     timeouts: &Timeouts,
 ) -> QueryResult<HashMap<Id, S>> {
-    let mut read = |db: &mut Db| {
+    let read = db.read_repeatedly(timeouts, |db| {
         let mut facts = S::read_all(db, ids)?;
         S::complete(db, &mut facts, policy, known).map(|()| facts)
-    };
-    let read = db.in_repeated_transaction(Access::ReadOnly, timeouts, |db| (Finish::RollBack, read(db)));
-    let facts = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts)?;
+    });
+    let facts = read.map_err(Abort::error)?;
     Ok(facts.into_iter().map(|facts| (facts.id().clone(), facts)).collect())
 }
 

@@ -51,7 +51,7 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
             .filter(sessions::tenant.eq(beginning.tenant))
             .filter(sessions::ended_at.is_not_null());
         if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
-            // Unless another watcher is faster.
+            // Another watcher may be faster.
             if let Some(lease) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
                 let links = (
                     beginning.agent_id.map(|agent| sessions::agent_id.eq(agent)),

@@ -15,7 +15,7 @@ use crate::store::Db;
 use crate::store::db::schema::recoveries;
 use crate::store::db::types::{Document, Instant, LossyText, RawInstant, WrittenDocument};
 
-/// By kind, then by action, as stored.
+/// How many rows were recorded, by kind and then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// A row is counted for good when the transaction that wrote it has certainly ended.
@@ -48,7 +48,7 @@ macro_rules! latest {
     };
 }
 
-/// Until when the ledger is counted, and the counts, as the latest sweep remembers them.
+/// The time until which the ledger is counted, and the counts, as the latest sweep remembers them.
 macro_rules! latest_memory {
     ($now:expr) => {{
         use $crate::store::db::types::sql as types;
@@ -81,7 +81,7 @@ fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Total
 fn count(db: &mut Db, mut totals: Totals, from: &RawInstant, until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
     use recoveries::{action, created_at, kind};
     let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
-    // Whoever may write to the ledger may name any number of others.
+    // Others who may write to the ledger may name any number of kinds.
     totals.retain(|of_kind, _| Kind::parse(of_kind).is_some());
     let later = grouped.filter(kind.eq_any(Kind::names())).filter(created_at.ge(from));
     let counted = match until {

@@ -9,7 +9,6 @@ use crate::store::work::ledger::{self, Action, Entry};
 use crate::store::work::outbox::{self, Event, Notice};
 use crate::store::{Db, Subject, Writes, read_alone};
 use crate::sweep::context::ExamineContext;
-use crate::sweep::describe::details;
 
 /// Writes and records it. Where a person has the subject's own row changed: returns what the subject is then, which is
 /// what was recorded.
@@ -85,14 +84,14 @@ fn record<S: Subject>(
     entry = Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
     ledger::record(&mut writes, facts, &entry);
     let event = match action {
-        // Whom a work is handed over to took it: there is nothing to report. Nor is there of what was not open.
+        // What is handed over, somebody took: there is nothing to report. Nor is there of what was not open.
         Action::Continue | Action::HandOver => None,
         Action::Recover => settles.map(|_| Event::Recovered),
         Action::Escalate => Some(Event::escalation_of(S::KIND)),
         Action::Abandon => Some(Event::Abandoned),
     };
     notice = event.map(|event| {
-        let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
+        let (kind, details) = (S::KIND.name(), context.details(id, facts, verdict));
         Notice { event, kind, subject_id: Some(id), sweep_id, details }
     });
     if let Some(notice) = &notice {

@@ -5,31 +5,47 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::judged::Estimate;
 use crate::rules::{Guard, Id};
 use crate::store::work::candidates::{Part, Portion};
 use crate::store::work::counts::Guarded;
 use crate::store::{Access, Subject};
 use crate::sweep::context::ExamineContext;
+use crate::sweep::examined::Outcome;
 use crate::sweep::limits::{Limits, WakeBudget, share_of};
-use crate::sweep::outcome::Outcome;
 use crate::sweep::scan::Scan;
 use crate::sweep::workers::Workers;
 
-/// So many are counted to the end, so that the number that is reported is the whole one.
+/// Up to this number subjects are counted to the end, so that the number that is reported is the whole one.
 const COUNTED_MAX: u64 = 1000;
 
 /// More tenants are not judged one by one: a picture in which so many are implausible is false as a whole.
 const TENANTS_MAX: i64 = 50;
 
+/// How much of a part would be touched: at most, until it is counted.
+#[derive(Default)]
+pub struct Estimate {
+    pub guarded: Guarded,
+    pub is_counted: bool,
+    /// The name of the agent that one of its subjects has.
+    pub agent: Option<String>,
+}
+
+impl Estimate {
+    /// At most all candidates are stranded.
+    fn at_most(candidates: u64, in_progress: u64) -> Estimate {
+        let guarded = Guarded { stranded: candidates, in_progress, ..Guarded::default() };
+        Estimate { guarded, is_counted: candidates == 0, agent: None }
+    }
+}
+
 /// What the database knows of one kind, and how long it may be asked.
 pub struct Evidence<'a, 'b, 'c, S: Subject> {
-    guard: Guard,
-    context: &'a ExamineContext<'c>,
+    pub guard: Guard,
+    pub context: &'a ExamineContext<'c>,
     pub scan: &'a mut Scan<'b, S>,
     workers: &'a mut Workers,
     limits: &'a Limits,
-    /// Nothing is counted after it.
+    /// The time after which nothing is counted any more.
     until: Instant,
 }
 
@@ -54,7 +70,7 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
             let in_progress = if names.is_empty() { HashMap::new() } else { S::in_progress_of(db, part, &names)? };
             let estimate = |(tenant, candidates): &(String, i64)| {
                 let subjects = in_progress.get(tenant).copied().unwrap_or_default();
-                (Portion::of_tenant(tenant), Estimate::of(*candidates as u64, subjects as u64))
+                (Portion::of_tenant(tenant), Estimate::at_most(*candidates as u64, subjects as u64))
             };
             Ok(tenants.iter().map(estimate).collect())
         })
@@ -72,22 +88,19 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
         Ok(largest.filter(|(_, subjects)| has_most(*subjects as u64)).map(|(agent, _)| agent))
     }
 
-    pub fn candidates(&mut self, part: &Part) -> Result<u64> {
-        self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
-    }
-
     pub fn in_progress(&mut self, part: &Part) -> Result<u64> {
         self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
-    /// Whether what was held back of a part still would be, were as many stranded now; how many are is not looked into.
-    pub fn stands(&mut self, before: &Guarded, part: &Part) -> Result<bool> {
-        Ok(self.estimate(part)?.confirms(before, &self.guard))
-    }
-
     /// The most that may be stranded of this part: all candidates.
     pub fn estimate(&mut self, part: &Part) -> Result<Estimate> {
-        Ok(Estimate::of(self.candidates(part)?, self.in_progress(part)?))
+        let candidates = self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))?;
+        Ok(Estimate::at_most(candidates, self.in_progress(part)?))
+    }
+
+    /// What is held back anyway, and these.
+    pub fn held_and<'p>(&self, portions: impl IntoIterator<Item = &'p Portion>) -> Vec<Portion> {
+        self.context.part.except.iter().cloned().chain(portions.into_iter().cloned()).collect()
     }
 
     /// Counts this part if the estimate alone is implausible.
@@ -117,9 +130,7 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
             access: Access::ReadOnly,
             plan: None,
             shard: None,
-            tenant: part.tenant,
-            group: part.group,
-            held: part.except,
+            part: *part,
             wakes: &WakeBudget::new(u32::MAX),
             ..*self.context
         };

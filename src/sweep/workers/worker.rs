@@ -4,24 +4,23 @@
 //! once: nothing stays locked for want of work. What is committed is answered for when it is on disk, of several
 //! subjects at once.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use anyhow::Error;
 
-use super::answers::{Answer, Disposition, Done};
-use super::contended::Contended;
-use super::queues::Job;
+use super::queues::Contention;
 use crate::rules::Id;
 use crate::store::connect::open::Url;
 use crate::store::db::errors;
 use crate::store::{Access, DbConnection, Durable, End, Subject};
 use crate::sweep::context::ExamineContext;
-use crate::sweep::examine::{Examination, Lost, TakenUp, look_alone, take_up};
+use crate::sweep::examine::attempt::{Attempt, Company, Examination, Job, Lost, Step, UnknownCommit};
+use crate::sweep::examine::{look_alone, settle, take_up};
+use crate::sweep::examined::{Examined, Fault, Outcome};
 use crate::sweep::limits::{Limits, Reservation};
-use crate::sweep::outcome::{Examined, Fault, Outcome};
-use crate::sweep::settle::settle;
 
 /// How long what was committed waits to be flushed with others: longer than a disk takes, shorter than anybody notices.
 const FLUSHED_WITHIN: Duration = Duration::from_millis(100);
@@ -32,16 +31,27 @@ pub struct Shared<'p, 'a> {
     pub access: Access,
     pub context: &'p ExamineContext<'a>,
     pub limits: Limits,
-    pub contended: Contended,
+    pub contention: Contention,
+}
+
+/// What a worker replies, with its number.
+pub enum Reply<'a> {
+    /// What became of one subject that was handed out.
+    Examined(Examined),
+    /// The subject was not begun, or is to be taken up again.
+    NotBegun(Box<Job<'a>>),
+    /// Why the worker could not get a connection: it takes up nothing more.
+    Retired(Error),
+    Panicked(Box<dyn Any + Send>),
 }
 
 pub struct Worker<'p, 'a, S> {
     number: usize,
     connection: &'p mut Option<DbConnection>,
     shared: &'p Shared<'p, 'a>,
-    answers: Sender<Answer<'a>>,
-    /// Its transaction has not ended.
-    taken_up: Option<TakenUp<'a, S>>,
+    replies: Sender<(usize, Reply<'a>)>,
+    /// The subject whose transaction has not ended.
+    taken_up: Option<Attempt<'a, S>>,
     /// Committed, and perhaps not on disk yet.
     unflushed: Vec<Unflushed>,
     /// The server knows how it takes subjects of this kind.
@@ -50,7 +60,7 @@ pub struct Worker<'p, 'a, S> {
     is_retired: bool,
 }
 
-/// One that is not answered for yet.
+/// A subject that is committed, and not answered for yet.
 struct Unflushed {
     examined: Examined,
     entry_id: Id,
@@ -62,13 +72,13 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         number: usize,
         connection: &'p mut Option<DbConnection>,
         shared: &'p Shared<'p, 'a>,
-        answers: Sender<Answer<'a>>,
+        replies: Sender<(usize, Reply<'a>)>,
     ) -> Worker<'p, 'a, S> {
         Worker {
             number,
             connection,
             shared,
-            answers,
+            replies,
             taken_up: None,
             unflushed: Vec::new(),
             is_prepared: false,
@@ -76,8 +86,8 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         }
     }
 
-    /// Until nobody has anything more for it. A panic goes on where the answers are received.
-    pub fn work(mut self, jobs: &Receiver<Job<'a>>) {
+    /// Runs until the channel of jobs closes; a panic goes on in the coordinator.
+    pub fn work(mut self, jobs: &Receiver<Box<Job<'a>>>) {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             loop {
                 let job = match self.is_under_way() {
@@ -92,58 +102,57 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             }
         }));
         if let Err(panic) = worked {
-            let _ = self.answers.send(Err(panic));
+            self.reply(Reply::Panicked(panic));
         }
     }
 
-    fn begin(&mut self, job: Job<'a>) {
+    fn begin(&mut self, job: Box<Job<'a>>) {
         if self.shared.limits.are_over() {
-            return self.answer(Disposition::Dropped(job.candidate));
+            return self.reply(Reply::NotBegun(job));
         }
-        if !job.is_pinned && self.shared.contended.has(&job.candidate.group) {
-            // Whoever does it now is not to wait for what this one has in hand.
+        if job.company == Company::Anybody && self.shared.contention.has(&job.candidate.group) {
+            // The agent's one worker is not to wait for what this one has in hand.
             self.end();
-            return self.answer(Disposition::HandedBack(job));
+            return self.reply(Reply::NotBegun(job));
         }
         // Before it is connected: the connection may be lost with it.
         if self.taken_up.is_none() && is_flush_due(&self.unflushed) {
             self.flush();
         }
         if let Err(error) = self.connect() {
-            return self.retire(Disposition::HandedBack(job), error);
+            return self.retire(Reply::NotBegun(job), error);
         }
-        match job.is_looked_at {
-            true => self.take_up(job),
-            false => {
+        match &job.decided {
+            Some(_) => self.take_up(job),
+            None => {
                 self.end();
-                self.examine(job);
+                self.look(job);
             }
         }
     }
 
-    /// One that could not be looked at with the others.
-    fn examine(&mut self, job: Job<'a>) {
+    /// Looks at a subject that could not be looked at with the others.
+    fn look(&mut self, job: Box<Job<'a>>) {
         if let Err(error) = self.connect() {
-            return self.retire(Disposition::HandedBack(job), error);
+            return self.retire(Reply::NotBegun(job), error);
         }
         let Some(db) = &mut *self.connection else { return };
         match look_alone::<S>(db, &job.candidate.id, self.shared.context) {
             Some(Examination { examined, lost, .. }) => {
                 self.report(examined, lost);
             }
-            None => self.take_up(Job { is_looked_at: true, ..job }),
+            None => self.take_up(job),
         }
     }
 
-    fn take_up(&mut self, job: Job<'a>) {
+    fn take_up(&mut self, mut job: Box<Job<'a>>) {
         let (Shared { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         if !self.is_prepared {
             db.plan_taking(S::KIND, &context.timeouts);
             self.is_prepared = true;
         }
-        let begin = db.begin_repeated(*access, &context.timeouts, context.durable);
         let flush = is_flush_due(&self.unflushed);
-        let (ended, begun) = db.begin_next(&begin, flush);
+        let (ended, begun) = db.begin_next(*access, &context.timeouts, context.durable, flush);
         let is_alive = self.conclude(ended, flush);
         if !is_alive {
             // The connection that was lost had not begun it.
@@ -152,26 +161,23 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         let Some(db) = &mut *self.connection else { return };
         let id = job.candidate.id.clone();
         if let Err(abort) = begun {
-            drop(job);
-            let (taken_up, end) = TakenUp::not_begun(id, abort);
-            self.taken_up = Some(taken_up);
-            self.conclude(Some(end), false);
+            self.taken_up = Some(Attempt::unseen(id, Step::NotBegun));
+            self.conclude(Some(Err(abort)), false);
             return;
         }
-        let taken_up = take_up(db, id, context, job.wake);
-        let (is_written, is_contended) = (taken_up.is_written(), taken_up.is_contended());
-        if is_contended && !job.is_pinned {
-            // All work of this agent goes to one worker now.
-            self.shared.contended.add(&job.candidate.group);
+        let attempt = take_up(db, id, context, *access, job.wake.take());
+        if let Some(company) = self.shared.contention.company_of_next_try(&job, &attempt.step) {
             let ended = db.end();
-            if matches!(ended, Some(End::RolledBack)) {
-                return self.answer(Disposition::HandedBack(Job { wake: taken_up.into_wake(), ..job }));
+            if let Some(Ok(())) = ended {
+                (job.company, job.wake) = (company, attempt.wake);
+                return self.reply(Reply::NotBegun(job));
             }
-            self.taken_up = Some(taken_up);
+            self.taken_up = Some(attempt);
             self.conclude(ended, true);
             return;
         }
-        self.taken_up = Some(taken_up);
+        let is_written = attempt.step == Step::Written;
+        self.taken_up = Some(attempt);
         // Whatever else came of it, why may have to be asked for.
         if !is_written {
             self.end();
@@ -205,19 +211,19 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
 
     fn answer_flushed(&mut self) {
         for Unflushed { examined, .. } in std::mem::take(&mut self.unflushed) {
-            self.answer(Disposition::Examined(examined));
+            self.reply(Reply::Examined(examined));
         }
     }
 
     /// Answers for the subject whose transaction has ended, as soon as it is on disk. Returns whether the connection
     /// survived it.
     fn conclude(&mut self, ended: Option<End>, flushed: bool) -> bool {
-        let (Some(taken_up), Some(end), Some(db)) = (self.taken_up.take(), ended, &mut *self.connection) else {
+        let (Some(attempt), Some(end), Some(db)) = (self.taken_up.take(), ended, &mut *self.connection) else {
             return true;
         };
         let waits_for_disk = !flushed && !db.is_sqlite() && self.shared.context.durable == Durable::Together;
-        let entry_id = taken_up.entry_id.clone();
-        let Examination { examined, lost, is_committed, .. } = taken_up.conclude(db, end, self.shared.context);
+        let entry_id = attempt.entry_id.clone();
+        let Examination { examined, lost, is_committed, .. } = attempt.conclude(db, end, self.shared.context);
         if is_committed && waits_for_disk {
             self.unflushed.push(Unflushed { examined, entry_id, committed_at: Instant::now() });
             return true;
@@ -231,42 +237,42 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     /// Answers, and settles a commit whose answer was lost. Returns whether the connection survived.
     fn report(&mut self, examined: Examined, lost: Option<Lost<'a>>) -> bool {
         let Some(lost) = lost else {
-            self.answer(Disposition::Examined(examined));
+            self.reply(Reply::Examined(examined));
             return true;
         };
         let why = examined.reason.clone();
         *self.connection = None;
         match lost {
-            Lost::Connection => self.answer(Disposition::Examined(examined)),
-            Lost::Commit { entry_id, intended, wake } => self.settle(examined, &entry_id, intended, wake),
+            Lost::Connection => self.reply(Reply::Examined(examined)),
+            Lost::Commit(commit) => self.settle(examined, commit),
         }
         self.lose(&why);
         false
     }
 
-    /// Of what was committed, what was not flushed may be lost with the connection.
+    /// Settles what was committed and not flushed: it may be lost with the connection.
     fn lose(&mut self, why: &str) {
         for Unflushed { examined, entry_id, .. } in std::mem::take(&mut self.unflushed) {
-            let intended = examined.outcome;
+            let commit = UnknownCommit { entry_id, intended: examined.outcome, wake: None };
             let unknown = Examined { outcome: Outcome::Unknown, reason: why.to_owned(), ..examined };
-            self.settle(unknown, &entry_id, intended, None);
+            self.settle(unknown, commit);
         }
     }
 
     /// Answers for what may or may not have been committed, as the ledger says.
-    fn settle(&mut self, unknown: Examined, entry_id: &Id, intended: Outcome, wake: Option<Reservation<'a>>) {
+    fn settle(&mut self, unknown: Examined, commit: UnknownCommit<'a>) {
         let context = self.shared.context;
         match self.connect() {
             Ok(db) => {
-                let settled = settle::<S>(db, unknown, entry_id, intended, wake, context);
+                let settled = settle::<S>(db, unknown, commit, context);
                 // That it was not committed is no fault of the subject's.
                 let fault = if settled.outcome == Outcome::Failed { Fault::Outage } else { settled.fault };
-                self.answer(Disposition::Examined(Examined { fault, ..settled }));
+                self.reply(Reply::Examined(Examined { fault, ..settled }));
             }
             Err(error) => {
                 // It may have been queued.
-                wake.into_iter().for_each(Reservation::keep);
-                self.retire(Disposition::Examined(unknown), error);
+                commit.wake.into_iter().for_each(Reservation::keep);
+                self.retire(Reply::Examined(unknown), error);
             }
         }
     }
@@ -284,14 +290,15 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         self.connection.as_mut().ok_or(None)
     }
 
-    fn answer(&mut self, fate: Disposition<'a>) {
-        let _ = self.answers.send(Ok(Done { worker: self.number, fate, retired: None }));
+    fn reply(&self, reply: Reply<'a>) {
+        let _ = self.replies.send((self.number, reply));
     }
 
-    /// Answers, and says once why this worker has no connection.
-    fn retire(&mut self, fate: Disposition<'a>, error: Option<Error>) {
+    /// Replies, and says once why this worker has no connection.
+    fn retire(&mut self, reply: Reply<'a>, error: Option<Error>) {
         self.is_retired = true;
-        let _ = self.answers.send(Ok(Done { worker: self.number, fate, retired: error }));
+        error.into_iter().for_each(|error| self.reply(Reply::Retired(error)));
+        self.reply(reply);
     }
 }
 

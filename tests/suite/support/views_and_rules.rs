@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use regex::Regex;
 use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, decide};
-use sweep::store::{Access, Db, Finish, Subject, Timeouts, read_alone, read_together};
+use sweep::store::{Db, Subject, Timeouts, read_alone, read_together};
 use sweep::verify::nominated::{self, Judged};
 
 use crate::support::databases::run;
@@ -83,11 +83,11 @@ pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     let read = |db: &mut Db| {
         let read =
             |id: &Id| read_alone::<S>(db, id, &Policy::default()).expect("facts that can be read").expect("a subject");
-        (Finish::RollBack, sample.iter().map(read).collect::<Vec<S>>())
+        Ok::<_, diesel::result::Error>(sample.iter().map(read).collect::<Vec<S>>())
     };
     let together = facts_of::<S>(world, &sample);
     let mut db = world.connect_as_sweep();
-    let (alone, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
+    let alone = db.read_repeatedly(&Timeouts::default(), read).expect("facts");
     // Each statement has a time of its own, which the facts of others repeat.
     let time = Regex::new("observed_at: [^,]+").expect("an expression");
     let shown = |facts: &S| time.replace_all(&format!("{facts:?}"), "").into_owned();

@@ -1,7 +1,7 @@
 //! The guard: a kind of which too much looks stranded is not touched.
 
-mod held_back_again;
 mod kinds_and_tenants;
+mod standing;
 
 use serde_json::json;
 use sweep::conclusion::Conclusion;
@@ -118,7 +118,6 @@ on_each_host! {
 
         let guarded = world.sweep_as(&world.guarded());
         world.declare_waits(&issues[100..]);
-        world.date_the_guard(61);
         let swept = world.sweep_as(&world.guarded());
 
         assert_eq!(guarded.guard("issues"), Some((1_001, 1_100)));

@@ -35,7 +35,7 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
 /// What is sent at once: one notification, or the digest of many.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The same at each attempt.
+    /// The id that it has at each attempt.
     pub id: Id,
     /// When it was claimed, by the database's clock.
     pub at: DateTime<Utc>,
@@ -182,7 +182,7 @@ fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTim
     Ok(Message { id, at, attempt, counts, named, newest_at })
 }
 
-/// It was taken.
+/// Marks the message as delivered.
 pub fn delivered(db: &mut Db, destination: Destination, message: &Message) -> QueryResult<()> {
     let (now, no_error): (_, Option<&str>) = (Instant(db.now()?), None);
     diesel::update(waiting!(destination).filter(notifications::message_id.eq(&message.id)))
@@ -191,7 +191,7 @@ pub fn delivered(db: &mut Db, destination: Destination, message: &Message) -> Qu
         .map(drop)
 }
 
-/// It was not. Is it given up now?
+/// Records a failed attempt; true if the message is given up now.
 pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &str) -> QueryResult<bool> {
     let now = db.now()?;
     let is_dead = message.newest_at + GIVEN_UP_AFTER <= now;
@@ -236,7 +236,7 @@ pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> 
     Ok(given_up)
 }
 
-/// Until the next attempt: 15 s, 30 s, … 1 h.
+/// The pause before the next attempt: 15 s, 30 s, … 1 h.
 fn pause_after(attempt: i32) -> TimeDelta {
     let doubled = attempt.clamp(1, 20) - 1;
     (FIRST_PAUSE * 2_i32.pow(doubled.unsigned_abs())).min(LONGEST_PAUSE)

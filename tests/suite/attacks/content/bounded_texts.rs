@@ -33,33 +33,6 @@ fn each_text_of_the_ledger_has_a_bound() {
     assert_eq!(psql(&world.url, UNBOUNDED).as_deref(), Ok("sweeps.remark"));
 }
 
-/// As a tree a document takes eighty times the memory of its text.
-#[test]
-fn what_earlier_guards_held_back_costs_a_sweep_no_memory() {
-    for on in [On::Postgres, On::Sqlite] {
-        let mut world = World::new(on);
-        let url = world.url.clone();
-        let agent = world.agent("idle");
-        world.orphans(&agent, 0..30);
-        let guarded = |arguments: &[&'static str]| {
-            let ran = small(&url, arguments.iter().copied()).env("SWEEP_GUARD_SHARE", "0.5").run();
-            assert_eq!(ran.code, 4, "{ran}");
-        };
-        guarded(&[]);
-        let settings = vec![r#"{"a":0}"#; 9_500].join(",");
-        let id = if on == On::Postgres { "gen_random_uuid()" } else { "hex(randomblob(16))" };
-        world.run(&format!(
-            "insert into sweeps (id, host, version, started_at, policy, guard_decided_at, guard_held)
-             with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
-             select {id}, host, version, started_at, policy, guard_decided_at,
-                    '{{\"settings\":[{settings}],\"kinds\":{{}}}}'
-             from sweeps, n"
-        ));
-        guarded(&["--dry-run"]);
-        guarded(&[]);
-    }
-}
-
 /// A step of a stalled plan is looked at together with the others, but for too many.
 #[test]
 fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {

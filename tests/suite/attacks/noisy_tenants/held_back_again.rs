@@ -1,10 +1,8 @@
-//! What is held back of one tenant, or of one agent, is held back again without being examined, and costs no other
-//! anything.
+//! What is held back of one tenant, or of one agent, is held back again, and costs no other anything.
 
 use serde_json::json;
 use sweep::conclusion::Conclusion;
 
-use super::tenants_with;
 use crate::support::world::on_each_host;
 
 on_each_host! {
@@ -14,16 +12,15 @@ on_each_host! {
         world.at_work_of(&other, 200..210);
         let first = world.sweep_guarded();
         assert_eq!((first.exit, first.issues("deferred")), (Conclusion::Guarded, 30));
-        world.declare_waits(&stale);
         world.orphans_of(&other, 100..103);
 
         let second = world.sweep_guarded();
 
         assert_eq!(second.held(), first.held());
         assert_eq!((second.exit, second.issues("continued"), second.issues("scanned")), (Conclusion::Guarded, 3, 3));
-        world.set("issues", &stale[0], "status = 'done'");
+        world.declare_waits(&stale);
         let third = world.sweep_guarded();
-        assert_eq!((third.exit, third.held().1, third.issues("waiting")), (Conclusion::Done, &json!([]), 29));
+        assert_eq!((third.exit, third.held().1, third.issues("waiting")), (Conclusion::Done, &json!([]), 30));
     }
 
     fn an_agent_is_held_back_again_with_its_name(world) {
@@ -36,23 +33,21 @@ on_each_host! {
         world.at_work_of(&other, 200..205);
         let first = world.sweep_guarded();
         assert_eq!((first.held().1[0]["agent_id"].as_str(), first.issues("continued")), (Some(&*tenant.agent.0), 2));
-        world.declare_waits(&stale);
 
         let second = world.sweep_guarded();
 
         assert!(second.held().1[0]["agent"].is_string(), "{}", second.held().1);
         assert_eq!((second.exit, second.held(), second.issues("deferred")), (Conclusion::Guarded, first.held(), 30));
-        world.date_the_guard(61);
+        world.declare_waits(&stale);
         assert_eq!(world.sweep_guarded().held().1, &json!([]));
     }
 
     /// Where all there is belongs to tenants that are held back, each is lifted by itself.
     fn a_tenant_that_heals_is_swept_though_the_other_is_still_held_back(world) {
         let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
-        let stale = world.orphans_of(&hostile, 0..30);
+        world.orphans_of(&hostile, 0..30);
         let healing = world.orphans_of(&other, 100..130);
         assert_eq!(world.sweep_guarded().held().0["stranded"], 60);
-        world.declare_waits(&stale);
         healing[..15].iter().for_each(|issue| world.set("issues", issue, "status = 'done'"));
 
         let swept = world.sweep_guarded();
@@ -62,21 +57,5 @@ on_each_host! {
             (&json!(hostile.name), Some(1))
         );
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 15, 30));
-    }
-
-    fn all_is_held_back_again_as_long_as_the_rest_and_each_part_are_no_better(world) {
-        let tenants = tenants_with(world, [30, 15, 15]);
-        let first = world.sweep_guarded();
-        assert_eq!(first.held().0["stranded"], 60);
-        tenants.iter().for_each(|(_, issues)| world.declare_waits(issues));
-
-        let second = world.sweep_guarded();
-        assert_eq!((second.exit, second.held(), second.issues("scanned")), (Conclusion::Guarded, first.held(), 0));
-
-        // Of the rest, or of the part: either lets all of it be decided anew.
-        world.set("issues", &tenants[1].1[0], "status = 'done'");
-        let swept = world.sweep_guarded();
-        assert_eq!((swept.held().0.is_null(), &swept.held().1[0]["tenant"]), (true, &json!(tenants[0].0.name)));
-        assert_eq!(swept.issues("waiting"), 29);
     }
 }

@@ -23,12 +23,6 @@ impl World {
         self.run("update wakes set status = 'completed' where requested_by = 'sweep' and status = 'queued'");
     }
 
-    /// What guards hold back was decided so many minutes ago; negative: in the future.
-    pub fn date_the_guard(&mut self, minutes: i64) {
-        let at = self.ago(minutes);
-        self.run(&format!("update sweeps set guard_decided_at = {at} where guard_decided_at is not null"));
-    }
-
     /// Waits until nobody else is connected: the server may still be at work for a client that was killed or cut off.
     pub fn wait_for_the_dead(&mut self) {
         let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";

@@ -19,7 +19,6 @@ on_each_database! {
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (0, 5));
 
         world.declare_waits(&issues[3..]);
-        world.date_the_guard(61);
         world.stalled_steps(&agent, 5..30);
         let swept = world.sweep_as(&world.guarded());
         assert_eq!(

@@ -188,3 +188,26 @@ fn the_work_of_an_agent_whose_row_is_written_with_each_wake_is_done_by_one_worke
     let most = "(select max(n) from (select count(*) as n from wakes group by queued_by) as takers) as most (n)";
     assert!(35 <= world.count(&format!("generate_series(1, (select n from {most}))")));
 }
+
+/// Where a trigger of the host's writes a row that agents share, workers of one sweep meet there whatever they do.
+#[test]
+fn the_work_of_agents_whose_common_row_is_written_with_each_wake_waits_for_the_other_workers() {
+    let mut world = World::new(On::Postgres);
+    let agents: Vec<_> = (0..4).map(|_| world.agent("idle")).collect();
+    for (first, agent) in (0..).step_by(3).zip(&agents) {
+        world.orphans(agent, first..first + 3);
+    }
+    world.run(
+        "create table public.company (wakes integer); insert into public.company values (0);
+         create function touch() returns trigger language plpgsql as $$ begin
+             update public.company set wakes = wakes + 1; perform pg_sleep(0.1); return new; end $$;
+         create trigger touch after insert on wakes for each row execute function touch()",
+    );
+    let timeouts = Timeouts { lock: TimeDelta::milliseconds(40), ..Timeouts::default() };
+
+    let swept = world.sweep_as(&Options { connections: 4, timeouts, ..world.options() });
+
+    let outcomes = ["continued", "busy", "failed"].map(|outcome| swept.count("issues", outcome));
+    assert_eq!(outcomes, [12, 0, 0], "{}", swept.json["subjects"]);
+    assert_eq!(world.count("(select from public.company where wakes = 12) as counted"), 1);
+}

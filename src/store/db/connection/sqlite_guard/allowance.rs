@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use crate::store::db::connection::timeouts::Timeouts;
+use crate::store::db::connection::Timeouts;
 
 /// What each statement of a connection may cost.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary, Text};
 use rstest::rstest;
 
 use super::*;
-use crate::store::db::connection::timeouts::Timeouts;
+use crate::store::db::connection::Timeouts;
 
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 

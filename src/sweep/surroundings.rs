@@ -1,0 +1,121 @@
+//! What no rule for a subject sees, and people are notified of: wakes that nobody takes up, and issues that the host left
+//! to itself.
+//!
+//! Stuck wakes are reported by each sweep; people are notified once when it begins, once when none at all is taken up
+//! any more, and once when it is over. An issue that the host left is reported once: what it blocked without notifying
+//! anybody if somebody asked for it, and what is to do and nothing will start. Nothing else is done about either.
+//! decisions.md#stuck-wakes
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::QueryResult;
+use tracing::warn;
+
+use super::context::ExamineContext;
+use super::logs;
+use super::options::Options;
+use super::summary::Stuck;
+use crate::rules::{Id, Kind};
+use crate::store::db::types::LossyText;
+use crate::store::hosts::links::SubjectPage;
+use crate::store::work::left_issues::{LEFT, LeftIssue, are_known, unnotified};
+use crate::store::work::outbox::{self, Details, Event, Notice};
+use crate::store::work::wakes::{Wanted, count, stuck};
+use crate::store::{Access, Db, DbConnection};
+
+/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
+pub fn check_wakes(db: &mut DbConnection, options: &Options, access: Access, sweep_id: &Id) -> Option<Stuck> {
+    let stuck = find_stuck_wakes(db, options)?;
+    if access == Access::Write {
+        announce_stuck_wakes(db, options, sweep_id, &stuck);
+    }
+    Some(stuck)
+}
+
+/// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
+fn find_stuck_wakes(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
+    let after = options.policy.wake_stuck_after;
+    // The clock is asked again: a sweep may have taken long, and has queued wakes itself.
+    let looked = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| {
+        let now = db.now()?;
+        Ok((now, stuck(db, &wanted(options, after, now))?))
+    });
+    let (now, wakes) =
+        looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
+    let found = Stuck { wakes, after, now };
+    if 0 < wakes.count {
+        warn!(stuck_wakes = wakes.count, "{}", found.sentence());
+    }
+    Some(found)
+}
+
+fn wanted(options: &Options, after: TimeDelta, now: DateTime<Utc>) -> Wanted<'_> {
+    Wanted { tenant: options.tenant.as_deref(), agent: None, after, now }
+}
+
+/// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the
+/// limit again.
+fn announce_stuck_wakes(db: &mut DbConnection, options: &Options, sweep_id: &Id, found: &Stuck) {
+    let subscriptions = &options.subscriptions;
+    if !subscriptions.wants(Event::WakesStuck) {
+        return;
+    }
+    let tenant = options.tenant.as_deref();
+    let notice = |resolved: bool| {
+        let reason = if resolved { found.all_clear() } else { found.sentence() };
+        let tenant = tenant.map(str::to_owned);
+        let none_is_taken = Some(found.wakes.none_is_taken);
+        let details = Details { reason, tenant, resolved: Some(resolved), none_is_taken, ..Details::default() };
+        Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
+    };
+    let queued = db.in_transaction(Access::Write, &options.timeouts, |db| {
+        let is_over = 0 == found.wakes.count && 0 == count(db, &wanted(options, found.after / 2, found.now))?;
+        match (0 < found.wakes.count, is_over) {
+            (true, _) => outbox::queue_outage(db, subscriptions, &notice(false), tenant),
+            (false, true) => outbox::queue_outage(db, subscriptions, &notice(true), tenant),
+            (false, false) => Ok(()),
+        }
+    });
+    if let Err(abort) = queued {
+        logs::stuck_wakes("that wakes are stuck, or no longer, could not be queued as a notification", abort);
+    }
+}
+
+/// Queues the issues that the host left and nobody was notified of. That one cannot be queued is logged, and no reason for the sweep to fail.
+pub fn announce_left_issues(db: &mut DbConnection, context: &ExamineContext) {
+    let mut wanted = LEFT.to_vec();
+    wanted.retain(|(event, _)| context.subscriptions.wants(*event));
+    if context.access == Access::ReadOnly || wanted.is_empty() {
+        return;
+    }
+    let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
+        if !are_known(db)? {
+            return Ok(());
+        }
+        // The shards of one sweep come here at the same moment.
+        outbox::one_at_a_time(db)?;
+        let left = unnotified(db, context.part.tenant, &wanted)?;
+        left.into_iter().try_for_each(|(event, issue)| queue_left_issue(db, issue, event, context))
+    });
+    if let Err(abort) = queued {
+        logs::unqueued(Kind::Issue, abort);
+    }
+}
+
+fn queue_left_issue(db: &mut Db, issue: LeftIssue, event: Event, context: &ExamineContext) -> QueryResult<()> {
+    let LeftIssue { id, tenant, identifier, title, agent_name, reason } = issue;
+    let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
+    let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
+    let page = SubjectPage { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
+    let details = Details {
+        url: context.links.to(&page),
+        identifier,
+        title: Some(title.into()),
+        tenant: Some(tenant),
+        agent: agent_name.map(LossyText::into),
+        reason: reason.into(),
+        ..Details::default()
+    };
+    let (kind, sweep_id) = (Kind::Issue.name(), context.sweep_id);
+    let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
+    outbox::queue(db, context.subscriptions, &notice)
+}
