@@ -303,10 +303,7 @@ create table sweeps (
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
-    -- A guard that stands for hours is not decided in every sweep.
-    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest of what it holds back was decided; null: it judged nothing
-    guard_held jsonb check (length(guard_held::text) <= 100000)  -- of each kind that it judged; and the settings that it judged by
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
 );
 create index sweeps_started_at on sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.

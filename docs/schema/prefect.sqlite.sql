@@ -35,10 +35,7 @@ create table sweep_sweeps (
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000),  -- ... by kind and action
-    -- A guard that stands for hours is not decided in every sweep.
-    guard_decided_at text check (guard_decided_at is strftime('%Y-%m-%dT%H:%M:%fZ', guard_decided_at)),  -- when the oldest of what it holds back was decided; null: it judged nothing
-    guard_held text check (json_valid(guard_held) and length(guard_held) <= 100000 and length(cast(guard_held as blob)) <= 400000)  -- of each kind that it judged; and the settings that it judged by
+    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
 ) strict;
 create index sweep_sweeps_started_at on sweep_sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.

@@ -61,7 +61,7 @@ struct TableColumn {
 }
 
 /// Presents each table with the prefix under its name without it.
-fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
+pub fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
     const OURS: &str = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'";
     const COLUMNS: &str = "SELECT name, dflt_value AS \"default\", pk > 0 AS is_key FROM pragma_table_info(?, 'main')";
     for table in sql::<Text>(OURS).load::<String>(db)? {
@@ -75,7 +75,9 @@ fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
 fn is_value(default: &str) -> bool {
     let quoted = default.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     let is_text = quoted.is_some_and(|text| !text.contains('\''));
-    is_text || default.parse::<i64>().is_ok() || ["false", "true", "CURRENT_TIMESTAMP", SQLITE_CLOCK].contains(&default)
+    is_text
+        || default.parse::<i64>().is_ok()
+        || ["false", "true", "current_timestamp", SQLITE_CLOCK].iter().any(|known| known.eq_ignore_ascii_case(default))
 }
 
 /// The statements that make a view of a table, with triggers that write to it.

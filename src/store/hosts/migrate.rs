@@ -7,14 +7,18 @@ mod found;
 mod trust;
 mod uninstall;
 
+use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use anyhow::{Context, Error, Result};
-use diesel::connection::SimpleConnection;
+use diesel::connection::{BoxableConnection, SimpleConnection};
+use diesel::migration::{self, Migration, MigrationMetadata, MigrationName, MigrationVersion};
 use diesel::prelude::*;
+use diesel_migrations::MigrationHarness;
 
 use crate::conclusion::{Failure, config, unavailable, usage};
 use crate::store::Db;
+use crate::store::db::backends::MultiBackend;
 use crate::store::db::connection::{DbConnection, OURS};
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
@@ -173,10 +177,13 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     use_our_names(db)?;
     let table = table_of_versions(&plan.host, db.dialect());
     db.batch_execute(&table).map_err(|error| not_created(&error.to_string()))?;
+    let is_guest = is_guest(db, &plan.host);
+    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
+        guest::present_tables(db).context("showing diesel the table of versions")?;
+    }
     // What is derived needs all that the host has to make.
     let (derived, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(|folder| is_derived(folder));
     run(db, &plan.host, &first)?;
-    let is_guest = is_guest(db, &plan.host);
     if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
         guest::make_views(db, &plan.host)?;
     }
@@ -207,11 +214,51 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
 }
 
 fn run(db: &mut Db, host: &Host, folders: &[&String]) -> Result<()> {
-    for folder in folders {
-        let statements = run_and_recorded(folder, host, db.dialect())?;
-        db.batch_execute(&statements).map_err(|error| not_created(&format!("{folder}: {error}")))?;
+    let dialect = db.dialect();
+    for path in folders {
+        let folder = Folder { path, up: up(path, host, dialect)?, down: down(path, host, dialect)? };
+        db.run_migration(&folder).map_err(|error| not_created(&format!("{path}: {error}")))?;
     }
     Ok(())
+}
+
+/// A migration as diesel runs and records it.
+struct Folder<'a> {
+    path: &'a str,
+    up: String,
+    down: String,
+}
+
+impl Migration<MultiBackend> for Folder<'_> {
+    fn run(&self, db: &mut dyn BoxableConnection<MultiBackend>) -> migration::Result<()> {
+        Ok(db.batch_execute(&self.up)?)
+    }
+
+    fn revert(&self, db: &mut dyn BoxableConnection<MultiBackend>) -> migration::Result<()> {
+        Ok(db.batch_execute(&self.down)?)
+    }
+
+    fn metadata(&self) -> &dyn MigrationMetadata {
+        self
+    }
+
+    fn name(&self) -> &dyn MigrationName {
+        self
+    }
+}
+
+impl MigrationMetadata for Folder<'_> {}
+
+impl MigrationName for Folder<'_> {
+    fn version(&self) -> MigrationVersion<'_> {
+        MigrationVersion::from(version(self.path))
+    }
+}
+
+impl Display for Folder<'_> {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(self.path)
+    }
 }
 
 fn not_created(why: &str) -> Failure {
