@@ -11,7 +11,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::rules::After;
-use crate::store::read::attention::{Cursor, PageRequest};
+use crate::store::read::overview::{Cursor, PageRequest};
 use crate::store::work::candidates::Shard;
 pub use crate::store::work::exemptions::Until;
 pub use choice::{

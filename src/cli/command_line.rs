@@ -12,7 +12,7 @@ use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
 use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, PageFlags, SweepFlags};
-use crate::store::read::attention::Cursor;
+use crate::store::read::overview::Cursor;
 
 /// Finds stranded work, continues it a few times at most, then notifies a person.
 #[derive(Debug, Parser)]

@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::each_database::Shown;
 use crate::cli::AttentionFlags;
 use crate::conclusion::{Conclusion, usage};
-use crate::report::attention as report;
+use crate::report::attention;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
-use crate::store::read::attention::{PageRequest, Scope, read_from};
+use crate::store::read::overview::{Overview, OverviewRequest, PageRequest, Scope};
 
 pub fn run(flags: AttentionFlags, environment: &Environment) -> Result<Conclusion> {
     let AttentionFlags { database, links, layout, tenant, agent, limit, after } = flags;
@@ -18,7 +18,8 @@ pub fn run(flags: AttentionFlags, environment: &Environment) -> Result<Conclusio
     if after.is_some() && databases.only().is_none() {
         return Err(usage("--after: expected one database, of which it is the next page").into());
     }
-    let (scope, page) = (Scope { tenant, agent }, PageRequest { after, limit: limit.unwrap_or(PageRequest::LIMIT) });
-    let shown = Shown { layout: layout.get(), table: report::whole, of_all: report::of_all };
-    shown.print(&databases, |found| read_from(found, &scope, &page, host_url.as_ref(), &timeouts))
+    let page = PageRequest { after, limit: limit.unwrap_or(PageRequest::LIMIT) };
+    let request = OverviewRequest { scope: Scope { tenant, agent }, page, host_url, ..OverviewRequest::default() };
+    let shown = Shown { layout: layout.get(), table: attention::whole, of_all: attention::of_all };
+    shown.print(&databases, |found| Overview::read_from(found, &request, &timeouts))
 }

@@ -3,7 +3,7 @@
 //! A list is given page by page; what has no pages is cut until it is small enough, and says beside each list how many
 //! there are.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::text::cut;
 
@@ -57,6 +57,16 @@ pub fn with_rows(mut document: Value, lists: &[(&str, Keep)], rows: usize) -> Va
         match keep {
             Keep::First => list.truncate(rows),
             Keep::Last => drop(list.drain(..list.len().saturating_sub(rows))),
+        }
+    }
+    document
+}
+
+/// The document with items that name no commands: those are a person's, and many of them no tool does.
+pub fn without_commands(mut document: Value, lists: &[&str]) -> Value {
+    for list in lists {
+        for item in document.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            item.get_mut("commands").into_iter().for_each(|commands| *commands = json!([]));
         }
     }
     document

@@ -7,7 +7,7 @@ use std::fmt::{Display, Formatter};
 
 use askama::filters::HtmlSafe;
 
-use crate::store::read::attention::SweeperState;
+use crate::store::read::overview::SweeperState;
 
 /// Markup that a template shows as it is.
 #[derive(Clone, Debug)]

@@ -49,7 +49,7 @@ impl DatabaseView {
         let href = Route { database: Some(name.to_owned()), view, refreshes: route.refreshes };
         let (mark, summary, needs, items, as_of) = match reading {
             Ok(ReadView::Work(read)) => {
-                let items = read.items_total;
+                let items = read.part.items_total;
                 let mark = Mark::from(read.sweeper.state);
                 (mark, Shown::of(&read.sweeper.summary), needs(items), items, Some(Minute(read.observed_at)))
             }

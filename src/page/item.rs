@@ -2,9 +2,9 @@
 
 use super::route::{Link, Route};
 use super::shown::{Minute, Shown, age};
-use crate::rules::Id;
+use crate::rules::{Id, Kind};
 use crate::rules::display::humanize;
-use crate::store::read::attention::{Attention, Item, Planned};
+use crate::store::read::overview::{Attention, Item, Overview, PlannedSubject};
 
 pub struct ItemView {
     pub what: &'static str,
@@ -36,22 +36,22 @@ pub struct ItemView {
 impl ItemView {
     /// `whose`: is it said whose each is? It is not where all are the same tenant's.
     pub fn of(item: &Item, route: &Route, whose: Whose) -> ItemView {
-        let name = item.identifier.as_deref().or(item.id.as_ref().map(|id| id.0.as_str()));
-        let href = item.subject().and_then(|(kind, id)| route.to_subject(kind, id));
-        let agent = item.agent.as_deref().or(item.agent_id.as_ref().map(|id| id.0.as_str()));
-        let kind = item.kind.map(|kind| if item.id.is_some() { kind.name() } else { kind.plural() });
+        let subject = &item.subject;
+        let href = subject.page().and_then(|page| route.to_subject(page.kind, page.id));
+        let agent = subject.agent.as_deref().or(subject.agent_id.as_ref().map(|id| id.0.as_str()));
+        let kind = subject.kind.map(|kind| if subject.id.is_some() { kind.name() } else { kind.plural() });
         ItemView {
             what: item.what.name(),
             what_words: humanize(item.what.name()),
             kind: kind.unwrap_or_default(),
-            id: item.id.as_ref().map(Shown::id),
-            name: name.map(|name| Link { text: Shown::of(name), href }),
-            board: item.url.as_deref().and_then(external),
-            title: item.title.as_deref().map(Shown::of),
-            agent: agent_link(route, item.agent_id.as_ref(), agent),
-            tenant: whose.link(route, item.tenant.as_deref()),
-            since: item.since.map(Minute),
-            age: age(item.age_seconds),
+            id: subject.id.as_ref().map(Shown::id),
+            name: subject.name().map(|name| Link { text: Shown::of(name), href }),
+            board: subject.url.as_deref().and_then(external),
+            title: subject.title.as_deref().map(Shown::of),
+            agent: agent_link(route, subject.agent_id.as_ref(), agent),
+            tenant: whose.link(route, subject.tenant.as_deref()),
+            since: item.age.since.map(Minute),
+            age: age(item.age.seconds),
             why: Shown::of(&item.why),
             cause: item.cause.as_deref().map(Shown::of),
             cause_url: item.cause_url.as_deref().and_then(external),
@@ -72,8 +72,8 @@ pub enum Whose {
 }
 
 impl Whose {
-    pub fn of(attention: &Attention) -> Whose {
-        if attention.tenant.is_none() && 1 < attention.tenants_total { Whose::Named } else { Whose::Known }
+    pub fn of(overview: &Overview<Attention>) -> Whose {
+        if overview.tenant.is_none() && 1 < overview.part.tenants_total { Whose::Named } else { Whose::Known }
     }
 
     pub fn link(self, route: &Route, tenant: Option<&str>) -> Option<Link> {
@@ -96,19 +96,20 @@ pub struct PlannedView {
 }
 
 impl PlannedView {
-    pub fn of(planned: &Planned, route: &Route, whose: Whose) -> PlannedView {
-        let agent = planned.agent.as_deref().or(planned.agent_id.as_ref().map(|id| id.0.as_str()));
+    pub fn of(planned: &PlannedSubject, route: &Route, whose: Whose) -> PlannedView {
+        let subject = &planned.stranded.subject;
+        let agent = subject.agent.as_deref().or(subject.agent_id.as_ref().map(|id| id.0.as_str()));
         PlannedView {
-            kind: planned.kind.name(),
-            id: Shown::id(&planned.id),
+            kind: subject.kind.map(Kind::name).unwrap_or_default(),
+            id: subject.id.as_ref().map_or_else(|| Shown::of(""), Shown::id),
             name: Link {
-                text: Shown::of(planned.identifier.as_deref().unwrap_or(&planned.id.0)),
-                href: route.to_subject(planned.kind, &planned.id),
+                text: Shown::of(subject.name().unwrap_or_default()),
+                href: subject.page().and_then(|page| route.to_subject(page.kind, page.id)),
             },
-            board: planned.url.as_deref().and_then(external),
-            title: Shown::of(&planned.title),
-            agent: agent_link(route, planned.agent_id.as_ref(), agent),
-            tenant: whose.link(route, Some(&planned.tenant)),
+            board: subject.url.as_deref().and_then(external),
+            title: Shown::of(subject.title.as_deref().unwrap_or_default()),
+            agent: agent_link(route, subject.agent_id.as_ref(), agent),
+            tenant: whose.link(route, subject.tenant.as_deref()),
             would: Shown::of(&planned.would),
             decision: planned.decision.unwrap_or("unreadable"),
         }

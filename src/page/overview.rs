@@ -1,5 +1,7 @@
 //! What needs a person, whether the sweeper is alive, what the next sweep would do, and how the work stands.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 
 use super::chart::{self, Mark, Svg};
@@ -10,11 +12,11 @@ use super::shown::{Minute, Shown};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
 use crate::rules::display::{counted, humanize};
-use crate::store::read::attention::{Attention, Day, Share};
+use crate::store::read::overview::{Attention, Counts, Day, Overview, Share};
 
 #[derive(Template)]
 #[template(path = "overview.html")]
-pub struct Overview {
+pub struct OverviewPage {
     frame: Frame,
     /// Whose work it is; none: everybody's.
     whose: Option<Whom>,
@@ -98,24 +100,25 @@ const ORDER: [BoardState; 11] = [
     BoardState::Active,
 ];
 
-impl Overview {
-    pub fn of(attention: &Attention, here: &Here) -> Overview {
+impl OverviewPage {
+    pub fn of(overview: &Overview<Attention>, here: &Here) -> OverviewPage {
         let route = &here.route;
-        let Attention { sweeper, next_sweep, observed_at, .. } = attention;
+        let Overview { sweeper, observed_at, part: attention, .. } = overview;
+        let next_sweep = &attention.next_sweep;
         let mark = Mark::from(sweeper.state);
         let whom = |what, name: &Option<String>| name.as_deref().map(|name| Whom { what, name: Shown::of(name) });
-        let whose = whom("tenant", &attention.tenant).or_else(|| whom("agent", &attention.agent));
+        let whose = whom("tenant", &overview.tenant).or_else(|| whom("agent", &overview.agent));
         let title = title(mark, attention.items_total, whose.as_ref());
-        let named = Whose::of(attention);
+        let named = Whose::of(overview);
         let scope_and = |after| match &route.view {
             View::Work { scope, .. } => route.to(View::Work { scope: scope.clone(), after }),
             View::Subject(..) | View::Sweeps => route.to(View::everything()),
         };
-        let (kinds, states) = states(attention);
+        let (kinds, states) = states(&overview.kinds);
         let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state, row.total)).collect();
         let decisions = next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
-        Overview {
-            frame: Frame::of(here, mark, &title).read(Some(&attention.host), *observed_at),
+        OverviewPage {
+            frame: Frame::of(here, mark, &title).read(Some(&overview.host), *observed_at),
             whose,
             summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
@@ -159,21 +162,20 @@ fn title(mark: Mark, items: i64, whose: Option<&Whom>) -> String {
 }
 
 /// The kinds that there are, and each state in which anything is.
-fn states(attention: &Attention) -> (Vec<&'static str>, Vec<StateRow>) {
-    let provided: Vec<_> =
-        attention.kinds.iter().filter_map(|(kind, counts)| Some((*kind, counts.0.as_ref()?))).collect();
+fn states(kinds: &BTreeMap<&'static str, Counts>) -> (Vec<&'static str>, Vec<StateRow>) {
+    let provided: Vec<_> = kinds.iter().filter(|(_, counts)| counts.provided).collect();
     let rows = ORDER.iter().map(|state| {
         let counts: Vec<i64> =
-            provided.iter().map(|(_, counts)| counts.get(state).copied().unwrap_or_default()).collect();
+            provided.iter().map(|(_, counts)| counts.states.get(state).copied().unwrap_or_default()).collect();
         StateRow { state: state.name(), words: humanize(state.name()), total: counts.iter().sum(), counts }
     });
-    (provided.iter().map(|(kind, _)| *kind).collect(), rows.filter(|row| 0 < row.total).collect())
+    (provided.iter().map(|(kind, _)| **kind).collect(), rows.filter(|row| 0 < row.total).collect())
 }
 
 impl Shares {
     fn of(shares: &[Share], total: usize, link: impl Fn(&Share) -> Link) -> Shares {
         let row = |share: &Share| {
-            let (waiting, stranded) = (share.of(BoardState::WAITING_FOR_PEOPLE), share.of(BoardState::STRANDED));
+            let (waiting, stranded) = (share.count(BoardState::WAITING_FOR_PEOPLE), share.count(BoardState::STRANDED));
             let others = share.total() - waiting - stranded;
             ShareRow { name: link(share), tenant: None, waiting, stranded, others }
         };

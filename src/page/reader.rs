@@ -19,7 +19,7 @@ use crate::report::explain::Explanation;
 use crate::rules::Policy;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::attention::{Attention, KeptDays, PageRequest, Scope, read_with};
+use crate::store::read::overview::{Attention, KeptDays, Overview, OverviewRequest, PageRequest, Scope};
 use crate::text::redact;
 
 /// How long somebody who asks waits. A connection lasts ten seconds: for a database that does not answer there still is
@@ -41,7 +41,7 @@ const KEPT: usize = 8;
 /// What was read of a database.
 #[derive(Clone, Debug)]
 pub enum ReadView {
-    Work(Arc<Attention>),
+    Work(Arc<Overview<Attention>>),
     Subject(Arc<Explanation>),
 }
 
@@ -227,8 +227,9 @@ impl Reader {
         let Viewed { timeouts, host_url, .. } = viewed;
         let work = |scope: &Scope, after| {
             let page = PageRequest { after, limit: PageRequest::LIMIT };
-            let read = read_with(database, scope, &page, host_url.as_ref(), timeouts, &self.days)?;
-            Ok(ReadView::Work(Arc::new(read)))
+            let (host_url, days) = (host_url.clone(), Arc::clone(&self.days));
+            let request = OverviewRequest { scope: scope.clone(), page, host_url, days };
+            Ok(ReadView::Work(Arc::new(Overview::read_from(database, &request, timeouts)?)))
         };
         match view {
             View::Work { scope, after } => work(scope, after.clone()),
@@ -261,8 +262,8 @@ impl Reader {
     fn learn(&self, reading: ViewResult, took: Duration) -> ViewResult {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &reading {
-            Ok(ReadView::Work(attention)) => {
-                *known = LastKnown { read_at: Some(attention.observed_at), away_since: None, took };
+            Ok(ReadView::Work(overview)) => {
+                *known = LastKnown { read_at: Some(overview.observed_at), away_since: None, took };
             }
             Ok(ReadView::Subject(explanation)) => {
                 *known = LastKnown { read_at: Some(explanation.observed_at()), away_since: None, took: known.took };

@@ -16,7 +16,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use super::shown::Shown;
 use crate::rules::{Id, Kind};
-use crate::store::read::attention::{Cursor, Scope};
+use crate::store::read::overview::{Cursor, Scope};
 use crate::text::{NOT_UNRESERVED, is_plain};
 
 /// One page.

@@ -20,7 +20,7 @@ use super::Viewed;
 use super::access::{PageAccess, PageOptions};
 use super::answer::{Caching, PageDocument, file};
 use super::databases::DatabasesPage;
-use super::overview::Overview;
+use super::overview::OverviewPage;
 use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
 use super::shown::Shown;
@@ -164,7 +164,7 @@ fn shown(reading: &ViewResult, known: LastKnown, here: &Here) -> PageDocument {
     let refreshes = here.route.refreshes;
     match (reading, &here.route.view) {
         (Ok(ReadView::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
-        (Ok(ReadView::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
+        (Ok(ReadView::Work(read)), _) => html((StatusCode::OK, OverviewPage::of(read, here)), refreshes),
         (Ok(ReadView::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
         (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.may_pass()),
     }

@@ -9,8 +9,7 @@ use super::route::Here;
 use super::shown::{Minute, Shown};
 use crate::report::attention::expected;
 use crate::rules::display::{HumanDuration, format_utc, humanize};
-use crate::store::read::attention::Attention;
-use crate::store::read::status::SweepSummary;
+use crate::store::read::overview::{Attention, Overview, SweepSummary};
 
 #[derive(Template)]
 #[template(path = "sweeps.html")]
@@ -38,11 +37,11 @@ struct SweepView {
 }
 
 impl SweepsPage {
-    pub fn of(attention: &Attention, here: &Here) -> SweepsPage {
-        let Attention { sweeper, observed_at, .. } = attention;
+    pub fn of(overview: &Overview<Attention>, here: &Here) -> SweepsPage {
+        let Overview { sweeper, observed_at, .. } = overview;
         let mark = Mark::from(sweeper.state);
         SweepsPage {
-            frame: Frame::of(here, mark, "Sweeps · sweep").read(Some(&attention.host), *observed_at),
+            frame: Frame::of(here, mark, "Sweeps · sweep").read(Some(&overview.host), *observed_at),
             summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
             last_success: sweeper.last_success_at.map(Minute),
@@ -55,15 +54,15 @@ impl SweepsPage {
 
 impl SweepView {
     fn of(sweep: &SweepSummary) -> SweepView {
-        let SweepSummary { continued, escalated, recovered, handed_over, abandoned, failed, deferred, .. } = *sweep;
+        let SweepSummary { tally, .. } = sweep;
         let counts = [
-            ("continued", continued),
-            ("escalated", escalated),
-            ("recovered", recovered),
-            ("handed over", handed_over),
-            ("abandoned", abandoned),
-            ("failed", failed),
-            ("deferred", deferred),
+            ("continued", tally.continued),
+            ("escalated", tally.escalated),
+            ("recovered", tally.recovered),
+            ("handed over", tally.handed_over),
+            ("abandoned", tally.abandoned),
+            ("failed", tally.failed),
+            ("deferred", tally.deferred),
         ];
         let part = (1 < sweep.shards).then(|| format!("part {} of {}", sweep.shard + 1, sweep.shards));
         let mark = match (sweep.finished_at, sweep.is_well()) {

@@ -7,30 +7,30 @@ use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, Row, with_header, without_header};
 use super::page::Page;
-use super::status::format::{age, paint, section};
+use super::section::{SubjectCells, age, joined, kinds, paint, section};
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
-use crate::store::read::attention::{Attention, Cursor, Day, Item, Share, SweeperState};
+use crate::store::read::overview::{Attention, Cursor, Day, Item, NextSweep, Overview, Share, SweeperState};
 use crate::text::{cut, redact};
 
-/// The whole of it. Sections without rows are left out.
-pub fn whole(attention: &Attention) -> String {
+/// All of it for one database. Sections without rows are left out.
+pub fn whole(overview: &Overview<Attention>) -> String {
+    let attention = &overview.part;
     let sections = [
         items(attention),
-        next_sweep(attention),
-        super::status::kinds(&attention.kinds, None),
+        next_sweep(&attention.next_sweep),
+        kinds(&overview.kinds, None),
         shares("tenant", &attention.tenants, attention.tenants_total),
         shares("agent", &attention.agents, attention.agents_total),
         days(&attention.days),
     ];
-    let text: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
-    heading(attention) + &text
+    heading(overview) + &joined(&sections)
 }
 
 /// One line about several databases.
-pub fn of_all(all: &[(String, Result<Attention>)]) -> String {
-    let read = || all.iter().filter_map(|(_, attention)| attention.as_ref().ok());
-    let total: i64 = read().map(|attention| attention.items_total).sum();
+pub fn of_all(all: &[(String, Result<Overview<Attention>>)]) -> String {
+    let read = || all.iter().filter_map(|(_, overview)| overview.as_ref().ok());
+    let total: i64 = read().map(|overview| overview.part.items_total).sum();
     let databases = super::databases(all.len(), all.len() - read().count());
     format!("{databases}. {}", needs(total)).bold().to_string()
 }
@@ -43,12 +43,12 @@ pub fn needs(total: i64) -> String {
     }
 }
 
-fn heading(attention: &Attention) -> String {
-    let Attention { host, tenant, agent, observed_at, sweeper, .. } = attention;
-    let of = |what: &str, name: &Option<String>| {
+fn heading(overview: &Overview<Attention>) -> String {
+    let Overview { host, tenant, agent, observed_at, sweeper, part: attention, .. } = overview;
+    let named = |what: &str, name: &Option<String>| {
         name.as_deref().map(|name| format!(", {what} {}", redact(name))).unwrap_or_default()
     };
-    let scope = of("tenant", tenant) + &of("agent", agent);
+    let scope = named("tenant", tenant) + &named("agent", agent);
     let next = sweeper.next_sweep_at.map(|at| format!(" {}", expected(at, *observed_at))).unwrap_or_default();
     let summary = match sweeper.state {
         SweeperState::Well => sweeper.summary.clone(),
@@ -93,12 +93,14 @@ fn items(attention: &Attention) -> String {
 
 /// What it is, since when and why; below it what was tried, and what a person can do.
 fn item(item: &Item) -> String {
-    let name = item.identifier.as_deref().or(item.id.as_ref().map(|id| id.0.as_str())).map(redact);
-    let name = name.map(|name| Page::of(std::io::stdout()).link(&name, item.url.as_deref()));
-    let kind = item.kind.map(|kind| if name.is_some() { kind.name().to_owned() } else { kind.plural().to_owned() });
-    let subject = kind.into_iter().chain(name).collect::<Vec<_>>().join(" ");
-    let title = item.title.as_deref().map(|title| format!("  {}", cut(&redact(title), CELL_MAX))).unwrap_or_default();
-    let whose = item.agent.as_deref().map(|agent| format!(", {}", redact(agent))).unwrap_or_default();
+    let Item { subject, .. } = item;
+    let name = subject.name().map(redact);
+    let name = name.map(|name| Page::of(std::io::stdout()).link(&name, subject.url.as_deref()));
+    let kind = subject.kind.map(|kind| if name.is_some() { kind.name().to_owned() } else { kind.plural().to_owned() });
+    let heading = kind.into_iter().chain(name).collect::<Vec<_>>().join(" ");
+    let title = subject.title.as_deref();
+    let title = title.map(|title| format!("  {}", cut(&redact(title), CELL_MAX))).unwrap_or_default();
+    let whose = subject.agent.as_deref().map(|agent| format!(", {}", redact(agent))).unwrap_or_default();
     let (what, why) = (humanize(item.what.name()), redact(&item.why));
     let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(&why);
     let what = paint(&what, item.what.name());
@@ -108,8 +110,8 @@ fn item(item: &Item) -> String {
     if let (Some(n), Some(cause)) = (item.heads, &item.cause) {
         lines.push(format!("  {}\n", format!("{n} × {}", redact(cause)).bold()));
     }
-    lines.push(format!("  {}{title}", subject.bold()));
-    lines.push(format!("    {what} for {}{whose}: {}", age(item.age_seconds), why));
+    lines.push(format!("  {}{title}", heading.bold()));
+    lines.push(format!("    {what} for {}{whose}: {}", age(item.age.seconds), why));
     lines.extend(cause.map(|cause| format!("    Its last run: {cause}")));
     lines.extend(item.tried.as_deref().map(|tried| format!("    Tried: {}", redact(tried))));
     lines.push(format!("    {}", redact(&item.advice)));
@@ -117,38 +119,32 @@ fn item(item: &Item) -> String {
     lines.join("\n") + "\n"
 }
 
-fn next_sweep(attention: &Attention) -> String {
-    let next = &attention.next_sweep;
+fn next_sweep(next: &NextSweep) -> String {
     let rows = next.subjects.iter().map(|planned| {
-        let name = redact(planned.identifier.as_deref().unwrap_or(&planned.id.0));
-        let agent = planned.agent.as_deref().map(redact).unwrap_or_default();
-        let cells = [planned.kind.to_string(), name, agent, redact(&planned.would), redact(&planned.title)];
-        Row::of_subject(cells, planned.url.as_deref())
+        let subject = &planned.stranded.subject;
+        let SubjectCells { kind, name, agent, title } = SubjectCells::new(subject);
+        Row::of_subject([kind, name, agent, redact(&planned.would), title], subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "agent", "a sweep would now", "title"], rows, &[]);
-    match next.stranded_total {
-        0 => String::new(),
-        n => {
-            let text = format!("{} stranded: the next sweep decides", counted(n, "subject is", "subjects are").bold());
-            section(&text, table, n, next.subjects.len())
-        }
-    }
+    let stranded = counted(next.stranded_total, "subject is", "subjects are");
+    let sentence = format!("{} stranded: the next sweep decides", stranded.bold());
+    section(next.stranded_total, next.subjects.len(), sentence, table)
 }
 
 fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
-    // Who works alone is named in the heading of what he has.
+    // One alone is named in the heading of its work.
     if total < 2 {
         return String::new();
     }
     let rows = shares.iter().map(|share| {
-        let waiting = share.of(BoardState::WAITING_FOR_PEOPLE);
-        let stranded = share.of(BoardState::STRANDED);
+        let waiting = share.count(BoardState::WAITING_FOR_PEOPLE);
+        let stranded = share.count(BoardState::STRANDED);
         let others = share.total() - waiting - stranded;
         let name = if share.name.is_empty() { "nobody".to_owned() } else { redact(&share.name) };
         [name, waiting.to_string(), stranded.to_string(), others.to_string()]
     });
     let table = with_header([what, "needs a person", "stranded", "others"], rows, &[1, 2, 3]);
-    section(&format!("Work by {what}").bold().to_string(), table, total as i64, shares.len())
+    section(total as i64, shares.len(), format!("Work by {what}").bold(), table)
 }
 
 /// One line for each thing that is counted: a column for each day, and all of them together.

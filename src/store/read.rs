@@ -1,7 +1,20 @@
-//! What is shown and measured: overviews, counts and metrics, each read in one snapshot.
+//! What people and programs are shown of a database: each answer is read in one snapshot, and nothing is written.
 
-pub mod attention;
-pub(super) mod board_rows;
-pub mod latest;
+mod board;
+mod counts;
+mod days;
+mod effect;
+mod items;
 pub mod metrics;
-pub mod status;
+mod next_sweep;
+pub mod overview;
+pub mod plan;
+mod remedies;
+mod request;
+mod scope;
+mod snapshot;
+mod sources;
+mod subject;
+mod sweeper;
+mod sweeps;
+mod undelivered;

@@ -19,7 +19,7 @@ use crate::store::db::types::LossyText;
 use crate::store::hosts::links::SubjectPage;
 use crate::store::work::left_issues::{LEFT, LeftIssue, are_known, unnotified};
 use crate::store::work::outbox::{self, Details, Event, Notice};
-use crate::store::work::wakes::{Wanted, count, stuck};
+use crate::store::work::wakes::{StuckQuestion, count_stuck, read_stuck};
 use crate::store::{Access, Db, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
@@ -37,7 +37,7 @@ fn find_stuck_wakes(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
     // The clock is asked again: a sweep may have taken long, and has queued wakes itself.
     let looked = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| {
         let now = db.now()?;
-        Ok((now, stuck(db, &wanted(options, after, now))?))
+        Ok((now, read_stuck(db, &wanted(options, after, now))?))
     });
     let (now, wakes) =
         looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
@@ -48,8 +48,8 @@ fn find_stuck_wakes(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
     Some(found)
 }
 
-fn wanted(options: &Options, after: TimeDelta, now: DateTime<Utc>) -> Wanted<'_> {
-    Wanted { tenant: options.tenant.as_deref(), agent: None, after, now }
+fn wanted(options: &Options, after: TimeDelta, now: DateTime<Utc>) -> StuckQuestion<'_> {
+    StuckQuestion { tenant: options.tenant.as_deref(), agent: None, after, now }
 }
 
 /// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the
@@ -68,7 +68,7 @@ fn announce_stuck_wakes(db: &mut DbConnection, options: &Options, sweep_id: &Id,
         Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
     };
     let queued = db.in_transaction(Access::Write, &options.timeouts, |db| {
-        let is_over = 0 == found.wakes.count && 0 == count(db, &wanted(options, found.after / 2, found.now))?;
+        let is_over = 0 == found.wakes.count && 0 == count_stuck(db, &wanted(options, found.after / 2, found.now))?;
         match (0 < found.wakes.count, is_over) {
             (true, _) => outbox::queue_outage(db, subscriptions, &notice(false), tenant),
             (false, true) => outbox::queue_outage(db, subscriptions, &notice(true), tenant),

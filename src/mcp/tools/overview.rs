@@ -6,14 +6,14 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::mcp::answer::{BYTES_MAX, Keep, Page, ROWS, small, with_rows};
+use crate::mcp::answer::{BYTES_MAX, Keep, Page, ROWS, small, with_rows, without_commands};
 use crate::mcp::arguments::{kinds, no_place};
 use crate::mcp::call::Call;
 use crate::report::explain::Explanation;
 use crate::rules::{Kind, Policy};
 use crate::store::connect::databases::Found;
-use crate::store::read::attention::{Cursor, PageRequest, Scope, read_from};
-use crate::store::read::status::{of_database, of_plan};
+use crate::store::read::overview::{Attention, Cursor, Overview, OverviewRequest, PageRequest, Scope, Status};
+use crate::store::read::plan::PlanReport;
 use crate::text::shown_in;
 
 #[derive(Deserialize, JsonSchema)]
@@ -40,19 +40,21 @@ const ELSEWHERE: [&str; 7] = ["next_sweep", "kinds", "tenants", "tenants_total",
 pub fn list_attention(call: &Call, arguments: AttentionArguments) -> Result<Value> {
     let AttentionArguments { tenant, agent, limit, after } = arguments;
     let after = after.map(|text| text.parse::<Cursor>().map_err(|_| no_place(&text))).transpose()?;
-    let (options, scope) = (&call.options.sweep, Scope { tenant, agent });
+    let options = &call.options.sweep;
     let database = Found::alone(options.database.clone());
-    let mut page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
+    let page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
+    let (scope, host_url) = (Scope { tenant, agent }, options.host_url.clone());
+    let mut request = OverviewRequest { scope, page, host_url, ..OverviewRequest::default() };
     loop {
-        let attention = read_from(&database, &scope, &page, options.host_url.as_ref(), &options.timeouts)?;
-        let rows = attention.items.len();
-        let document = small(part_for_agents(shown_in(json!(attention))), &[("/sweeper/guard", Keep::First)]);
+        let overview: Overview<Attention> = Overview::read_from(&database, &request, &options.timeouts)?;
+        let rows = overview.part.items.len();
+        let document = small(part_for_agents(shown_in(json!(overview))), &[("/sweeper/guard", Keep::First)]);
         let bytes = document.to_string().len();
         if bytes <= BYTES_MAX || rows <= 1 {
             return Ok(document);
         }
         // Only the database knows where a shorter page ends: one that is likely to fit is read instead.
-        page.limit = (rows * BYTES_MAX * 9 / 10 / bytes).clamp(1, rows - 1);
+        request.page.limit = (rows * BYTES_MAX * 9 / 10 / bytes).clamp(1, rows - 1);
     }
 }
 
@@ -60,11 +62,7 @@ fn part_for_agents(mut document: Value) -> Value {
     if let Some(fields) = document.as_object_mut() {
         fields.retain(|name, _| !ELSEWHERE.contains(&name.as_str()));
     }
-    // Commands are a person's: many of them no tool here does.
-    for item in document["items"].as_array_mut().into_iter().flatten() {
-        item["commands"] = json!([]);
-    }
-    with_rows(document, &[("/sweeper/sweeps", Keep::First)], 1)
+    with_rows(without_commands(document, &["/items"]), &[("/sweeper/sweeps", Keep::First)], 1)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -78,7 +76,7 @@ pub struct StatusArguments {
 /// Rows of each list of a status: beside it stands how many there are.
 const STATUS_ROWS: usize = 5;
 
-const STATUS_LISTS: [(&str, Keep); 8] = [
+const STATUS_LISTS: [(&str, Keep); 9] = [
     ("/orphans", Keep::First),
     ("/escalations", Keep::First),
     ("/abandoned", Keep::First),
@@ -86,14 +84,19 @@ const STATUS_LISTS: [(&str, Keep); 8] = [
     ("/stuck_wakes", Keep::First),
     ("/quarantined", Keep::First),
     ("/notifications/dead", Keep::First),
-    ("/sweeps", Keep::First),
+    ("/sweeper/sweeps", Keep::First),
+    ("/sweeper/guard", Keep::First),
 ];
 
 /// What `sweep status --output json` prints, with shorter lists.
 pub fn status(call: &Call, StatusArguments { tenant }: StatusArguments) -> Result<Value> {
     let options = &call.options.sweep;
-    let status = of_database(&options.database, tenant.as_deref(), options.host_url.as_ref(), &options.timeouts)?;
-    Ok(small(with_rows(shown_in(json!(status)), &STATUS_LISTS, STATUS_ROWS), &STATUS_LISTS))
+    let (scope, host_url) = (Scope { tenant, agent: None }, options.host_url.clone());
+    let request = OverviewRequest { scope, host_url, ..OverviewRequest::default() };
+    let database = Found::alone(options.database.clone());
+    let status: Overview<Status> = Overview::read_from(&database, &request, &options.timeouts)?;
+    let document = without_commands(shown_in(json!(status)), &STATUS_LISTS.map(|(list, _)| list));
+    Ok(small(with_rows(document, &STATUS_LISTS, STATUS_ROWS), &STATUS_LISTS))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -116,7 +119,7 @@ pub fn plan_status(call: &Call, PlanArguments { plan, limit, after }: PlanArgume
     let passed: usize = after.map_or(Ok(0), |after| after.parse().map_err(|_| no_place(&after)))?;
     let options = &call.options.sweep;
     let (url, host_url) = (&options.database, options.host_url.as_ref());
-    let plan = of_plan(url, &plan, call.options.step_stalled_after, host_url, &options.timeouts)?;
+    let plan = PlanReport::read_from(url, &plan, call.options.step_stalled_after, host_url, &options.timeouts)?;
     let total = plan.steps.len();
     let mut document = shown_in(json!(plan));
     let steps = document["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();

@@ -26,3 +26,19 @@ macro_rules! after {
     };
 }
 pub(in crate::store) use after;
+
+/// Restricts a boxed query to the rows of one tenant and of one agent, where they are given: `(tenant, agent)`.
+macro_rules! owned {
+    ($query:expr, $tenant:expr, $agent:expr, $owner:expr) => {{
+        let (its_tenant, its_agent): (Option<&str>, Option<&$crate::rules::Id>) = $owner;
+        let of_tenant = match its_tenant {
+            None => $query,
+            Some(one) => $query.filter($tenant.eq(one)),
+        };
+        match its_agent {
+            None => of_tenant,
+            Some(one) => of_tenant.filter($agent.eq(one)),
+        }
+    }};
+}
+pub(in crate::store) use owned;

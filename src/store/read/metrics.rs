@@ -14,14 +14,15 @@ use crate::store::connect::open::{Store, Url};
 use crate::store::db::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::latest::{self, EndedSweep};
-use crate::store::read::status::{Limits, false_rescues};
+use crate::store::read::effect::count_false_rescues;
+use crate::store::read::snapshot::BoardLimits;
+use crate::store::read::sweeps::{SweepRow, last_success, latest_whole};
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
 use crate::store::work::ledger::Action;
 use crate::store::work::outbox::Destination;
 use crate::store::work::outbox::delivery::waiting;
 use crate::store::work::totals::{self, Totals};
-use crate::store::work::wakes::{StuckWakes, Wanted, stuck};
+use crate::store::work::wakes::{StuckQuestion, StuckWakes, read_stuck};
 use crate::store::{Access, Db, Timeouts};
 
 /// Everything that is measured at one moment.
@@ -99,21 +100,20 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
     let Store { db, kinds, .. } = store;
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
         let read_at = db.now()?;
-        let limits = Limits::read(db)?;
+        let limits = BoardLimits::read(db)?;
+        let question =
+            StuckQuestion { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at };
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),
-            last_success_at: latest::success(db, read_at)?,
-            last_sweep: LastSweep::of(&latest::whole(db, read_at)?),
+            last_success_at: last_success(db, read_at)?,
+            last_sweep: LastSweep::of(&latest_whole(db, read_at)?),
             quarantined: quarantined(db)?,
             recoveries: totals::read(db, read_at)?,
-            false_rescues: false_rescues(db, read_at)?,
+            false_rescues: count_false_rescues(db, read_at)?,
             waiting: waiting_for_people(db, read_at)?,
             handed_over: handed_over(db, read_at)?,
-            stuck_wakes: stuck(
-                db,
-                &Wanted { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at },
-            )?,
+            stuck_wakes: read_stuck(db, &question)?,
             outbox: outbox(db)?,
         })
     });
@@ -121,7 +121,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
 }
 
 impl LastSweep {
-    fn of(shards: &[EndedSweep]) -> Option<LastSweep> {
+    fn of(shards: &[SweepRow]) -> Option<LastSweep> {
         let ends =
             || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
         let codes = || shards.iter().filter_map(|row| row.exit_code);

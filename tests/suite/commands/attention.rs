@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use sweep::rules::{Escalation, Id, Policy};
-use sweep::store::read::attention::{PageRequest, Scope};
+use sweep::store::read::overview::{PageRequest, Scope};
 use sweep::sweep::Options;
 
 use crate::support::program::sweep;

@@ -43,12 +43,17 @@ fn timeless(mut document: Value) -> Value {
     document
 }
 
-/// Each list of a status, cut as the tool cuts it.
+/// Each list of a status, cut as the tool cuts it, without the commands of a person.
 fn with_rows(mut status: Value, rows: usize) -> Value {
-    let lists = ["orphans", "escalations", "abandoned", "plans", "stuck_wakes", "quarantined", "sweeps"];
+    let lists = ["orphans", "escalations", "abandoned", "plans", "stuck_wakes", "quarantined"];
     for list in lists {
-        status[list].as_array_mut().expect("a list").truncate(rows);
+        let list = status[list].as_array_mut().expect("a list");
+        list.truncate(rows);
+        for item in list.iter_mut().filter(|item| item.get("commands").is_some()) {
+            item["commands"] = json!([]);
+        }
     }
+    status["sweeper"]["sweeps"].as_array_mut().expect("a list").truncate(rows);
     status
 }
 

@@ -37,8 +37,10 @@ on_each_host! {
         let shown = world.status_document();
 
         assert_eq!(shown["schema"], 1);
-        assert_eq!((&shown["last_success_at"], &shown["last_success_age_seconds"]), (&Value::Null, &Value::Null));
-        for list in ["orphans", "escalations", "plans", "stuck_wakes", "quarantined", "sweeps"] {
+        let sweeper = &shown["sweeper"];
+        let last_success = (&sweeper["last_success_at"], &sweeper["last_success_age_seconds"]);
+        assert_eq!((last_success, &sweeper["sweeps"]), ((&Value::Null, &Value::Null), &serde_json::json!([])));
+        for list in ["orphans", "escalations", "plans", "stuck_wakes", "quarantined"] {
             assert_eq!(shown[list], serde_json::json!([]), "{list}");
         }
         assert_eq!(shown["kinds"]["issues"]["provided"], true);
@@ -76,7 +78,7 @@ on_each_host! {
         assert_eq!((&shown["orphans_total"], &shown["orphans"][0]["agent"]), (&2.into(), &"Ada".into()));
         let age = shown["orphans"][0]["age_seconds"].as_i64().expect("an age");
         assert!((36_000..36_100).contains(&age), "{age}");
-        assert_eq!(shown["stuck_wakes"][0]["subject_id"], stuck.0);
+        assert_eq!(shown["stuck_wakes"][0]["id"], stuck.0);
         assert_eq!(shown["stuck_wakes_total"], 1);
     }
 
@@ -102,7 +104,7 @@ on_each_host! {
         let shown = world.status_document();
 
         assert_eq!(ids(&shown["escalations"]), [&issue.0]);
-        assert_eq!(shown["escalations"][0]["detail"], "no attempt is left");
+        assert_eq!(shown["escalations"][0]["why"], "no attempt is left");
         assert_eq!(shown["kinds"]["issues"]["escalated"], 1);
         world.set("issues", &issue, "status = 'done'");
         assert_eq!(world.status_document()["escalations_total"], 0);
@@ -140,7 +142,7 @@ on_each_host! {
         ] {
             assert_eq!(effect[what], n, "{what}: {effect}");
         }
-        let sweeps = shown["sweeps"].as_array().expect("sweeps");
+        let sweeps = shown["sweeper"]["sweeps"].as_array().expect("sweeps");
         assert_eq!(sweeps.len(), 2);
         assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["handed_over"]), (&2.into(), &2.into()));
         assert_eq!((&sweeps[0]["escalated"], &sweeps[1]["continued"]), (&1.into(), &6.into()));
@@ -149,7 +151,7 @@ on_each_host! {
             (&"completed".into(), &0.into(), &0.into())
         );
         assert!(sweeps[0]["duration_ms"].as_i64().is_some_and(|ms| 0 <= ms));
-        let age = shown["last_success_age_seconds"].as_i64().expect("a success");
+        let age = shown["sweeper"]["last_success_age_seconds"].as_i64().expect("a success");
         assert!(age < 60, "{age}");
         let week = world.ago(60 * 24 * 8);
         world.run(&format!("update recoveries set created_at = {week}"));
@@ -158,7 +160,7 @@ on_each_host! {
 
     fn a_success_is_a_whole_sweep_that_did_all_it_had_to(world) {
         let age =
-            |world: &World| world.status_document()["last_success_age_seconds"].as_i64().map(|seconds| seconds / 60);
+            |world: &World| world.status_document()["sweeper"]["last_success_age_seconds"].as_i64().map(|seconds| seconds / 60);
         let whole = |ended, conclusion| (ended, conclusion, false);
         for (minutes, (ended, conclusion, partial), expected) in [
             (900, whole(Ended::Completed, Conclusion::SomeFailed), None),
@@ -190,7 +192,7 @@ on_each_host! {
         let shown = world.status_document();
 
         assert_eq!((ids(&shown["quarantined"]), &shown["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
-        assert_eq!(shown["quarantined"][0]["reason"], "no plausible time");
+        assert_eq!(shown["quarantined"][0]["why"], "no plausible time");
         let name = world.text("identifier", &format!("issues where id = '{one}'")).expect("one");
         assert_eq!(shown["quarantined"][0]["identifier"], name);
         assert_eq!(shown["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
@@ -218,7 +220,6 @@ mod tenants_and_plans {
             );
             assert_eq!(ids(&shown["plans"]), [&plan.0]);
             assert_eq!(ids(&world.status_document_of(Some("default"))["orphans"]), [&ours.0]);
-            assert_eq!(world.status_document_of(Some("nobody"))["orphans_total"], 0);
             assert_eq!(world.status_document()["orphans_total"], 3);
         }
 

@@ -12,7 +12,7 @@ use crate::support::world::{On, World, on_each_database};
 fn reasons(world: &World) -> [Value; 2] {
     let (attention, status) = (world.attention(), world.status_document());
     assert_eq!((&attention["items_total"], &status["escalations_total"]), (&1.into(), &1.into()));
-    [attention["items"][0]["why"].clone(), status["escalations"][0]["detail"].clone()]
+    [attention["items"][0]["why"].clone(), status["escalations"][0]["why"].clone()]
 }
 
 on_each_database! {

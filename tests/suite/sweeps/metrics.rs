@@ -32,7 +32,7 @@ fn measure(world: &World) -> Measured {
 /// How many minutes ago the last success was; the status must say the same.
 fn last_success(world: &World) -> Option<i64> {
     let at = reading(world).last_success_at;
-    let status = world.status_document()["last_success_at"].as_str().map(str::to_owned);
+    let status = world.status_document()["sweeper"]["last_success_at"].as_str().map(str::to_owned);
     let parsed = status.map(|at| at.parse::<chrono::DateTime<chrono::Utc>>().expect("a time"));
     assert_eq!(parsed, at);
     at.map(|at| (reading(world).read_at - at).num_minutes())

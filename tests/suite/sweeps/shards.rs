@@ -214,7 +214,7 @@ mod kinds {
             crowd(world);
             world.sweep_as(&settings_of_shard(world, 1, 4));
             let reported = world.status_document();
-            assert_eq!((&reported["sweeps"][0]["shard"], &reported["sweeps"][0]["shards"]), (&1.into(), &4.into()));
+            assert_eq!((&reported["sweeper"]["sweeps"][0]["shard"], &reported["sweeper"]["sweeps"][0]["shards"]), (&1.into(), &4.into()));
             let ran = crate::support::program::command_at(&world.url, ["status"]).run().done();
             assert!(
                 ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded yet"),
@@ -223,7 +223,7 @@ mod kinds {
             for index in [0, 2, 3] {
                 world.sweep_as(&settings_of_shard(world, index, 4));
             }
-            assert!(!world.status_document()["last_success_at"].is_null());
+            assert!(!world.status_document()["sweeper"]["last_success_at"].is_null());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sweep::rules::Id;
-use sweep::store::read::attention::{PageRequest, Scope};
+use sweep::store::read::overview::{PageRequest, Scope};
 
 use super::items;
 use crate::support::program::sweep;

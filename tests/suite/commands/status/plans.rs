@@ -2,17 +2,18 @@
 
 use sweep::rules::Id;
 use sweep::store::connect::open::Url;
-use sweep::store::read::status::{PlanReport, read_plan};
-use sweep::store::{Access, Timeouts};
+use sweep::store::Timeouts;
+use sweep::store::read::plan::PlanReport;
 
 use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_database};
 
 const USAGE: i32 = 64;
 
-fn plan_report(world: &World, id: &Id) -> Option<PlanReport> {
-    let mut store = Url::parse(&world.url).expect("a URL").open(Access::ReadOnly).expect("a database");
-    read_plan(&mut store, id, None, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
+fn plan_report(world: &World, id: &Id) -> PlanReport {
+    let url = Url::parse(&world.url).expect("a URL");
+    let report = PlanReport::read_from(&url, &id.0, None, None, &Timeouts::default());
+    report.unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// A plan with steps of these statuses, each touched so many minutes ago.
@@ -46,7 +47,7 @@ on_each_database! {
             ("cancelled", vec![old], "cancelled", 0, Some(0), None),
         ] {
             let plan = plan_of(world, stored, &steps);
-            let report = plan_report(world, &plan).expect("a plan");
+            let report = plan_report(world, &plan);
             let status = &report.plan.status;
             let case = format!("{stored} {steps:?}");
             assert_eq!(
@@ -71,7 +72,7 @@ on_each_database! {
             let plan = plan_of(world, "executing", &[("in_progress", 90)]);
             world.set("plans", &plan, &format!("stalled_after_seconds = {plans}"));
             world.run(&format!("update plan_steps set stalled_after_seconds = {own} where plan_id = '{plan}'"));
-            let report = plan_report(world, &plan).expect("a plan");
+            let report = plan_report(world, &plan);
             assert_eq!(report.plan.status.stalled, stalled, "step {own}, plan {plans}");
             assert_eq!(report.steps[0].state.as_deref(), Some(if stalled { "stalled" } else { "active" }));
         }
@@ -149,7 +150,7 @@ fn a_step_with_an_absurd_time_is_shown_as_far_as_it_goes() {
             world.run("pragma ignore_check_constraints = on");
         }
         world.run(&format!("update plan_steps set started_at = '{time}' where position = 1"));
-        let report = plan_report(&world, &plan).expect("a plan");
+        let report = plan_report(&world, &plan);
         assert_eq!((report.plan.status.progress_percent, report.plan.status.stalled), (50, false), "{time}");
         assert_eq!(report.steps[1].age_seconds, None, "{time}");
         world.status_document();

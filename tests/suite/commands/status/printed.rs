@@ -8,24 +8,29 @@ use sweep::report::status::whole;
 use sweep::rules::board::BoardState;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
-use sweep::store::read::status::{Counts, Effect, Exemptions, PlanSummary, Status, SweepSummary, WorkItem};
+use sweep::store::read::overview::{
+    Age, Effect, Exemptions, ItemKind, Overview, Status, Stranded, SubjectRef, SweepSummary, Sweeper,
+};
+use sweep::store::read::plan::PlanSummary;
+use sweep::store::work::counts::Tally;
 
-use super::sample::{now, quarantined, quiet, stuck_wake, swept, unreported, work};
+use super::sample::{counts, item, now, orphan, quiet, subject, swept, unreported};
 
-fn plain(status: &Status) -> String {
+fn plain(status: &Overview<Status>) -> String {
     anstream::adapter::strip_str(&whole(status)).to_string()
 }
 
 #[test]
 fn what_needs_attention_comes_first() {
-    let step = WorkItem {
-        kind: Kind::Step,
+    let step = SubjectRef {
+        kind: Some(Kind::Step),
         identifier: Some("Launch #2".to_owned()),
         agent: None,
-        ..work(2, BoardState::Stalled, 90, "")
+        ..subject(2)
     };
-    let nameless =
-        WorkItem { identifier: None, since: None, age_seconds: None, ..work(9, BoardState::Orphaned, 0, "") };
+    let step = Stranded { subject: step, state: BoardState::Stalled, ..orphan(2, 90) };
+    let nameless = SubjectRef { identifier: None, ..subject(9) };
+    let nameless = Stranded { subject: nameless, age: Age::default(), ..orphan(9, 0) };
     let plan = PlanStatus {
         stored: "stalled".to_owned(),
         derived: "stalled".to_owned(),
@@ -34,22 +39,10 @@ fn what_needs_attention_comes_first() {
         current_step: Some((2, "Build the page".to_owned())),
         stuck_seconds: Some(5400),
     };
-    let status = Status {
-        tenant: Some("acme".to_owned()),
-        kinds: BTreeMap::from([
-            (
-                "issues",
-                Counts(Some(BTreeMap::from([
-                    (BoardState::Orphaned, 59),
-                    (BoardState::Escalated, 1),
-                    (BoardState::Active, 0),
-                ]))),
-            ),
-            ("steps", Counts(Some(BTreeMap::from([(BoardState::Stalled, 1), (BoardState::Active, 12)])))),
-        ]),
-        orphans: vec![nameless, work(1, BoardState::Orphaned, 192, ""), step],
+    let part = Status {
+        orphans: vec![nameless, orphan(1, 192), step],
         orphans_total: 60,
-        escalations: vec![work(3, BoardState::Escalated, 26 * 60, "no attempt is left")],
+        escalations: vec![item(3, ItemKind::Escalated, 26 * 60, "no attempt is left")],
         escalations_total: 1,
         plans: vec![PlanSummary {
             id: Id::generate(),
@@ -57,30 +50,15 @@ fn what_needs_attention_comes_first() {
             title: "Launch".to_owned(),
             status: plan,
         }],
-        abandoned: vec![work(6, BoardState::Abandoned, 4 * 1440, "Femi is terminated")],
+        abandoned: vec![item(6, ItemKind::Abandoned, 4 * 1440, "Femi is terminated")],
         abandoned_total: 1,
-        stuck_wakes: vec![stuck_wake(4, 190)],
+        stuck_wakes: vec![item(4, ItemKind::StuckWake, 190, "stuck wake: queued for 3h 10m")],
         stuck_wakes_total: 1,
         no_wake_is_taken: true,
-        quarantined: vec![quarantined(5)],
+        quarantined: vec![item(5, ItemKind::Quarantined, 1, "no plausible time")],
         quarantined_total: 1,
         exemptions: Exemptions { holding: 2, expired: 1 },
         notifications: unreported(),
-        sweeps: vec![
-            swept(1, None, None),
-            SweepSummary { partial: true, ..swept(4, Some("completed"), None) },
-            SweepSummary { failed: 1, deferred: 40, ..swept(9, Some("completed"), Some(1)) },
-            swept(14, Some("failed"), Some(69)),
-            SweepSummary {
-                continued: 3,
-                escalated: 2,
-                recovered: 1,
-                handed_over: 4,
-                ..swept(2000, Some("completed"), Some(0))
-            },
-        ],
-        last_success_at: Some(now() - TimeDelta::minutes(2000)),
-        last_success_age_seconds: Some(120_000),
         effect: Effect {
             days: 7,
             continuations: 40,
@@ -92,8 +70,26 @@ fn what_needs_attention_comes_first() {
             still_open: 1,
             false_rescues: 2,
         },
-        ..quiet()
+        ..quiet().part
     };
+    let nothing = Tally::default();
+    let much = Tally { continued: 3, escalated: 2, recovered: 1, handed_over: 4, ..nothing };
+    let sweeper = Sweeper {
+        sweeps: vec![
+            swept(1, None, None, nothing),
+            SweepSummary { partial: true, ..swept(4, Some("completed"), None, nothing) },
+            swept(9, Some("completed"), Some(1), Tally { failed: 1, deferred: 40, ..nothing }),
+            swept(14, Some("failed"), Some(69), nothing),
+            swept(2000, Some("completed"), Some(0), much),
+        ],
+        last_success_at: Some(now() - TimeDelta::minutes(2000)),
+        last_success_age_seconds: Some(120_000),
+        ..Sweeper::default()
+    };
+    let issues = counts(&[(BoardState::Orphaned, 59), (BoardState::Escalated, 1), (BoardState::Active, 0)]);
+    let steps = counts(&[(BoardState::Stalled, 1), (BoardState::Active, 12)]);
+    let kinds = BTreeMap::from([("issues", issues), ("steps", steps)]);
+    let status = Overview { tenant: Some("acme".to_owned()), kinds, sweeper, part, ..quiet() };
     assert_snapshot!(plain(&status), @r#"
 Status (native, tenant acme) at 2024-10-04 00:00:00 UTC
 Last success: 1d 9h ago. Is it still scheduled?
@@ -163,8 +159,9 @@ Last sweeps
 
 #[test]
 fn a_quiet_company_is_reported_in_a_few_lines() {
-    let mut status = Status { last_success_at: Some(now()), last_success_age_seconds: Some(240), ..quiet() };
-    status.sweeps.push(swept(4, Some("completed"), Some(0)));
+    let mut status = quiet();
+    status.sweeper.last_success_age_seconds = Some(240);
+    status.sweeper.sweeps.push(swept(4, Some("completed"), Some(0), Tally::default()));
     assert_snapshot!(plain(&status), @r#"
 Status (native) at 2024-10-04 00:00:00 UTC
 Last success: 4m ago
@@ -199,10 +196,14 @@ All work in progress
 /// A schedule that has stopped is the worst news of all.
 #[test]
 fn the_age_of_the_last_success_is_red_when_there_is_none_or_it_is_older_than_a_day() {
-    let is_red = |status: &Status| whole(status).lines().nth(1).is_some_and(|line| line.contains("\u{1b}[31m"));
-    let succeeded = |age| Status { last_success_age_seconds: Some(age), ..quiet() };
+    let is_red = |status: &Overview<Status>| {
+        whole(status).lines().nth(1).is_some_and(|line| line.contains("\u{1b}[31m"))
+    };
+    let of_sweeper = |sweeper| Overview { sweeper, ..quiet() };
+    let succeeded = |age| of_sweeper(Sweeper { last_success_age_seconds: Some(age), ..Sweeper::default() });
+    let failed = vec![swept(5, Some("failed"), Some(69), Tally::default())];
     assert!(is_red(&quiet()));
-    assert!(is_red(&Status { sweeps: vec![swept(5, Some("failed"), Some(69))], ..quiet() }));
+    assert!(is_red(&of_sweeper(Sweeper { sweeps: failed, ..Sweeper::default() })));
     assert!(is_red(&succeeded(86_401)));
     assert!(!is_red(&succeeded(86_400)));
 }

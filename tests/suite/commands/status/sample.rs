@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use sweep::rules::advice::Need;
 use sweep::rules::board::BoardState;
 use sweep::rules::{Id, Kind};
 use sweep::store::db::types::RawInstant;
-use sweep::store::read::status::{
-    Counts, Effect, Exemptions, Notifications, Quarantined, Status, SweepSummary, Undelivered, WorkItem,
+use sweep::store::read::overview::{
+    Age, Counts, Effect, Item, ItemKind, Notifications, Overview, Status, Stranded, SubjectRef, SweepSummary, Sweeper,
+    Undelivered,
 };
-use sweep::store::work::wakes::StuckWake;
+use sweep::store::work::counts::Tally;
 
 pub fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -19,78 +21,56 @@ pub fn id(n: u32) -> Id {
     Id(format!("00000000-0000-4000-8000-{n:012}"))
 }
 
-pub fn quiet() -> Status {
-    let none = |states: &[BoardState]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
-    Status {
+/// A status in which nothing needs attention, of a database that was never swept.
+pub fn quiet() -> Overview<Status> {
+    let none = |states: &[BoardState]| counts(&states.iter().map(|state| (*state, 0)).collect::<Vec<_>>());
+    let kinds = [("issues", none(&[BoardState::Active, BoardState::Orphaned])), ("steps", Counts::default())];
+    Overview {
         schema: 1,
         host: "native".to_owned(),
         tenant: None,
-        empty: false,
+        agent: None,
         observed_at: now(),
-        wake_stuck_after_seconds: 3600,
-        kinds: BTreeMap::from([("issues", none(&[BoardState::Active, BoardState::Orphaned])), ("steps", Counts(None))]),
-        orphans: Vec::new(),
-        orphans_total: 0,
-        escalations: Vec::new(),
-        escalations_total: 0,
-        plans: Vec::new(),
-        abandoned: Vec::new(),
-        abandoned_total: 0,
-        stuck_wakes: Vec::new(),
-        stuck_wakes_total: 0,
-        no_wake_is_taken: false,
-        quarantined: Vec::new(),
-        quarantined_total: 0,
-        exemptions: Exemptions::default(),
-        notifications: Notifications::default(),
-        sweeps: Vec::new(),
-        last_success_at: None,
-        last_success_age_seconds: None,
-        effect: Effect { days: 7, ..Effect::default() },
+        sweeper: Sweeper::default(),
+        kinds: BTreeMap::from(kinds),
+        part: Status {
+            wake_stuck_after_seconds: 3600,
+            effect: Effect { days: 7, ..Effect::default() },
+            ..Status::default()
+        },
     }
 }
 
-pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
-    StuckWake {
-        id: id(n),
-        kind: Some("issue".to_owned()),
-        subject_id: Some(id(n)),
-        tenant: "acme".to_owned(),
+pub fn counts(states: &[(BoardState, i64)]) -> Counts {
+    Counts { provided: true, states: states.iter().copied().collect() }
+}
+
+pub fn subject(n: u32) -> SubjectRef {
+    SubjectRef {
+        kind: Some(Kind::Issue),
+        id: Some(id(n)),
+        tenant: Some("acme".to_owned()),
         identifier: Some(format!("ACM-{n}")),
-        url: None,
         title: Some("Mend the fence".to_owned()),
-        agent_id: None,
         agent: Some("Ada".to_owned()),
-        since: Some(now() - TimeDelta::minutes(minutes)),
-        age_seconds: Some(minutes * 60),
-        place: RawInstant::Beginning,
+        ..SubjectRef::default()
     }
 }
 
-pub fn quarantined(n: u32) -> Quarantined {
-    let (kind, identifier, reason) = ("issue".to_owned(), Some(format!("ACM-{n}")), "no plausible time".to_owned());
-    Quarantined { kind, id: id(n), identifier, url: None, reason, since: None, age_seconds: Some(60) }
+pub fn aged(minutes: i64) -> Age {
+    Age { since: Some(now() - TimeDelta::minutes(minutes)), seconds: Some(minutes * 60) }
 }
 
-pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> WorkItem {
-    WorkItem {
-        kind: Kind::Issue,
-        id: id(n),
-        tenant: "acme".to_owned(),
-        identifier: Some(format!("ACM-{n}")),
-        url: None,
-        title: "Mend the fence".to_owned(),
-        agent: Some("Ada".to_owned()),
-        agent_id: None,
-        state,
-        detail: Some(detail.to_owned()),
-        since: Some(now() - TimeDelta::minutes(minutes)),
-        age_seconds: Some(minutes * 60),
-        plan_id: None,
-    }
+pub fn item(n: u32, what: ItemKind, minutes: i64, why: &str) -> Item {
+    Item::new(what, Need::Abandoned, subject(n), aged(minutes), why.to_owned())
 }
 
-pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> SweepSummary {
+pub fn orphan(n: u32, minutes: i64) -> Stranded {
+    let (subject, state, age) = (subject(n), BoardState::Orphaned, aged(minutes));
+    Stranded { subject, state, detail: None, age, plan_id: None }
+}
+
+pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>, tally: Tally) -> SweepSummary {
     let began = now() - TimeDelta::minutes(minutes);
     let ended = ended.map(str::to_owned);
     SweepSummary {
@@ -98,6 +78,7 @@ pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep
         duration_ms: ended.as_ref().map(|_| 1234),
         ended,
         exit_code,
+        tally,
         ..SweepSummary::default()
     }
 }
@@ -110,8 +91,7 @@ pub fn unreported() -> Notifications {
         kind: "session".to_owned(),
         subject_id: Some(id(6)),
         identifier: Some("chiara-4".to_owned()),
-        since: Some(now()),
-        age_seconds: Some(90_000),
+        age: Age { since: Some(now()), seconds: Some(90_000) },
         attempts: 30,
         last_error: Some("HTTP 404".to_owned()),
         place: RawInstant::Beginning,

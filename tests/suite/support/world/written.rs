@@ -1,13 +1,13 @@
 //! What sweeps have written, and what the status says of it.
 
+use serde::Serialize;
 use serde_json::Value;
 use sweep::report::explain::Explanation;
 use sweep::rules::{Id, Kind};
 use sweep::store::connect::databases::Found;
 use sweep::store::connect::open::Url;
-use sweep::store::read::attention::{self, PageRequest, Scope};
-use sweep::store::read::status::read;
-use sweep::store::{Access, Timeouts};
+use sweep::store::Timeouts;
+use sweep::store::read::overview::{Attention, Overview, OverviewRequest, PageRequest, Part, Scope, Status};
 
 use crate::support::json;
 use crate::support::world::{On, World};
@@ -74,14 +74,22 @@ impl World {
         ));
     }
 
+    fn overview<P: Part + Serialize>(&self, scope: &Scope, page: &PageRequest) -> Value {
+        let database = Found::alone(Url::parse(&self.url).expect("a URL"));
+        let request = OverviewRequest { scope: scope.clone(), page: page.clone(), ..OverviewRequest::default() };
+        let read: Overview<P> = Overview::read_from(&database, &request, &Timeouts::default())
+            .unwrap_or_else(|error| panic!("{error:#}"));
+        json::read(&serde_json::json!(read).to_string())
+    }
+
     pub fn status_document(&self) -> Value {
         self.status_document_of(None)
     }
 
+    /// The status of a tenant's work, held to its schema.
     pub fn status_document_of(&self, tenant: Option<&str>) -> Value {
-        let mut store = Url::parse(&self.url).expect("a URL").open(Access::ReadOnly).expect("a database");
-        let status = read(&mut store, tenant, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
-        serde_json::to_value(status).expect("JSON")
+        let scope = Scope { tenant: tenant.map(str::to_owned), agent: None };
+        self.overview::<Status>(&scope, &PageRequest::default())
     }
 
     /// The explanation of a subject, held to its schema.
@@ -98,8 +106,6 @@ impl World {
 
     /// One page of what needs a person in a scope, held to its schema.
     pub fn attention_of(&self, scope: &Scope, page: &PageRequest) -> Value {
-        let url = Url::parse(&self.url).expect("a URL");
-        let read = attention::read_from(&Found::alone(url), scope, page, None, &Timeouts::default());
-        json::read(&serde_json::json!(read.unwrap_or_else(|error| panic!("{error:#}"))).to_string())
+        self.overview::<Attention>(scope, page)
     }
 }

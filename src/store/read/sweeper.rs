@@ -12,34 +12,35 @@ use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::schema::sweeps;
 use crate::store::db::types::{Instant, RawInstant, age_seconds};
-use crate::store::read::latest::{self, EndedSweep};
-use crate::store::read::status::{self, SweepSummary};
+use crate::store::read::sweeps::{SweepRow, SweepSummary, did_all, last_success, latest, latest_whole};
 use crate::store::work::counts::{HeldBack, KindCounts, KindMode};
 
-/// The fields are those of the JSON.
-#[derive(Clone, Debug, Serialize)]
+/// Whether somebody sweeps, and how well.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Sweeper {
     pub state: SweeperState,
-    /// The state in one sentence.
+    /// The state in one sentence: for people.
     pub summary: String,
-    /// The end of the latest sweep of everything that did all it had to.
+    /// The end of the latest sweep of everything that did all it had to; null: there was none.
     pub last_success_at: Option<DateTime<Utc>>,
+    /// How long ago, in seconds; null as `last_success_at`.
     pub last_success_age_seconds: Option<i64>,
-    /// From the beginning of one sweep of everything to that of the next, as the latest ones had it.
+    /// From the beginning of one sweep of everything to that of the next, in seconds: the median of the latest ones;
+    /// null: there were too few.
     pub interval_seconds: Option<i64>,
-    /// When the next one can be expected to begin, by that interval.
+    /// When the next one can be expected to begin, by that interval; null as `interval_seconds`.
     pub next_sweep_at: Option<DateTime<Utc>>,
     /// What the guard of the latest sweep of everything left as it was.
     pub guard: Vec<HeldWork>,
-    /// What it did about each kind.
+    /// What that sweep did about each kind.
     #[serde(skip)]
-    pub(super) modes: BTreeMap<Kind, KindMode>,
+    pub modes: BTreeMap<Kind, KindMode>,
     /// The last sweeps, the latest first.
     pub sweeps: Vec<SweepSummary>,
 }
 
-/// Does somebody sweep?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+/// Whether somebody sweeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SweeperState {
@@ -50,6 +51,7 @@ pub enum SweeperState {
     /// None has begun for much longer than usual.
     Late,
     /// None has ever done all it had to.
+    #[default]
     Never,
 }
 
@@ -57,45 +59,45 @@ pub enum SweeperState {
 #[derive(Clone, Debug, Serialize)]
 pub struct HeldWork {
     pub kind: Kind,
-    /// Null: all of the kind.
+    /// Of which tenant; null: all of the kind.
     pub tenant: Option<String>,
+    /// Of which agent; null: all of the tenant's, or of the kind.
     pub agent: Option<String>,
     #[serde(skip)]
     pub(super) agent_id: Option<Id>,
     /// When the sweep began that held it back.
     pub since: DateTime<Utc>,
-    /// Why, in a sentence.
+    /// Why, in words: for people.
     pub why: String,
     #[serde(skip)]
     pub(super) place: RawInstant,
 }
 
-/// So many intervals without a sweep are much longer than usual, with a minute more for its own time.
+/// How many intervals without a sweep are much longer than usual; a minute more is for the sweep's own time.
 const INTERVALS_MAX: i32 = 3;
 
-/// No schedule is faster.
+/// The shortest interval of a schedule.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
 
-/// Where no interval is known.
+/// How long the next sweep may be awaited where no interval is known.
 const LATE_AFTER: TimeDelta = TimeDelta::days(1);
 
-/// The interval is the median of those between so many sweeps.
+/// Between how many sweeps the median interval is taken.
 const BEGINNINGS: i64 = 10;
 
 impl Sweeper {
     pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Sweeper> {
-        let sweeps = status::latest(db)?;
-        let last_success_at = latest::success(db, now)?;
+        let (sweeps, last_success_at) = (latest(db)?, last_success(db, now)?);
         let beginnings = beginnings(db, now)?;
         let interval = median(beginnings.windows(2).map(|pair| pair[0] - pair[1]).collect())
             .filter(|interval| SHORTEST <= *interval);
-        let latest = beginnings.first().copied();
-        let ended = latest::whole(db, now)?;
-        let is_well = ended.iter().all(|sweep| SweepSummary::did_all(sweep.exit_code));
+        let began = beginnings.first().copied();
+        let ended = latest_whole(db, now)?;
+        let is_well = ended.iter().all(|sweep| did_all(sweep.exit_code));
         let late_after = interval.map_or(LATE_AFTER, |interval| interval * INTERVALS_MAX + TimeDelta::minutes(1));
-        let state = match (last_success_at, latest) {
+        let state = match (last_success_at, began) {
             (None, _) | (_, None) => SweeperState::Never,
-            (Some(_), Some(latest)) if late_after < now - latest => SweeperState::Late,
+            (Some(_), Some(began)) if late_after < now - began => SweeperState::Late,
             (Some(_), Some(_)) if !is_well => SweeperState::Failing,
             // Sweeps that are killed, that reach their deadline, or of which one shard is missing.
             (Some(success), Some(_)) if late_after < now - success => SweeperState::Failing,
@@ -104,26 +106,26 @@ impl Sweeper {
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
         let modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(modes).collect();
         let success_age = last_success_at.map(|at| now - at);
-        let summary = summary(state, is_well, success_age, latest.map(|latest| now - latest), guard.len());
+        let summary = summary(state, is_well, success_age, began.map(|began| now - began), guard.len());
         Ok(Sweeper {
             state,
             summary: summary + &inactive(&modes),
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
             interval_seconds: interval.map(|interval| interval.num_seconds()),
-            next_sweep_at: latest.zip(interval).map(|(latest, interval)| latest + interval),
+            next_sweep_at: began.zip(interval).map(|(began, interval)| began + interval),
             guard,
             modes,
             sweeps,
         })
     }
 
-    /// Does it do everything, as far as it should, about every kind?
+    /// Whether sweeps do everything that they should, about every kind.
     pub fn is_well(&self) -> bool {
         self.state == SweeperState::Well && self.modes.values().all(|mode| *mode == KindMode::On)
     }
 
-    /// Did the guard of the latest sweep hold this back?
+    /// Whether the guard of the latest sweep held this agent's work back.
     pub(super) fn holds_back(&self, kind: Kind, tenant: &str, agent: Option<&Id>) -> bool {
         self.guard.iter().any(|held| {
             held.kind == kind
@@ -133,8 +135,8 @@ impl Sweeper {
     }
 }
 
-/// Of the kinds that the database has.
-fn modes(sweep: &EndedSweep) -> impl Iterator<Item = (Kind, KindMode)> {
+/// What a sweep did about each of the kinds that the database has.
+fn modes(sweep: &SweepRow) -> impl Iterator<Item = (Kind, KindMode)> {
     KindCounts::read(&sweep.counts).filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode))
 }
 
@@ -148,7 +150,7 @@ fn inactive(modes: &BTreeMap<Kind, KindMode>) -> String {
     of(KindMode::Shadow, "are in shadow") + &of(KindMode::Off, "are off")
 }
 
-/// `is_well`: the latest one that ended did all it had to.
+/// The state in one sentence. `is_well`: the latest sweep of everything that ended did all it had to.
 fn summary(
     state: SweeperState,
     is_well: bool,
@@ -176,7 +178,7 @@ fn summary(
     }
 }
 
-/// When the latest sweeps of everything began, the latest first. Of one that is split, its first shard counts. What a
+/// When the latest sweeps of everything began, the latest first. Of a sweep that is split its first shard counts. What a
 /// clock that was ahead has dated in the future says nothing of the present.
 fn beginnings(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<DateTime<Utc>>> {
     use sweeps::*;
@@ -192,7 +194,7 @@ fn median(mut intervals: Vec<TimeDelta>) -> Option<TimeDelta> {
 }
 
 /// What the guard of one sweep left as it was; none when its row holds no time that can be read.
-fn held(sweep: &EndedSweep) -> Option<Vec<HeldWork>> {
+fn held(sweep: &SweepRow) -> Option<Vec<HeldWork>> {
     let since = sweep.started_at.instant()?;
     let place = &sweep.started_at;
     let on = KindCounts::read(&sweep.counts).filter(|(_, counts)| counts.mode == KindMode::On);

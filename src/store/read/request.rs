@@ -1,10 +1,11 @@
 //! What is asked for: whose work, and which page of what needs a person, from a place between two items on.
 //!
-//! Each item has a place in its own source, and the sources are merged by time; so however many there are, each is on
-//! one page.
+//! Each item has a place in its own source, and the sources are merged by time: so each item is on exactly one page,
+//! however many there are.
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
@@ -15,6 +16,19 @@ use crate::store::Db;
 use crate::store::db::after::After;
 use crate::store::db::ids::IdType;
 use crate::store::db::types::RawInstant;
+use crate::store::hosts::links::HostUrl;
+use crate::store::read::days::KeptDays;
+
+/// What is asked of one database.
+#[derive(Clone, Debug, Default)]
+pub struct OverviewRequest {
+    pub scope: Scope,
+    pub page: PageRequest,
+    /// Where the pages of the host's own board are.
+    pub host_url: Option<HostUrl>,
+    /// The days that were counted before, for a program that asks again and again.
+    pub days: Arc<KeptDays>,
+}
 
 /// Whose work is read; by default everybody's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,16 +43,31 @@ pub struct Scope {
 pub struct PageRequest {
     /// None: from the oldest on.
     pub after: Option<Cursor>,
-    /// At most so many items, and at least one.
+    /// The most items that the page has: at least one.
     pub limit: usize,
 }
 
 impl PageRequest {
-    /// Of a page that people read.
+    /// The items of a page that people read.
     pub const LIMIT: usize = 50;
 
-    /// More items are another page.
+    /// The most items that a page may have.
     pub const LIMIT_MAX: u32 = 500;
+
+    /// From where on this page reads a source.
+    pub fn after(&self, source: ItemSource) -> After {
+        match &self.after {
+            None => After::Nothing,
+            Some(at) if at.source < source => After::From(at.since.clone()),
+            Some(at) if at.source == source => After::Row(at.since.clone(), at.key.clone()),
+            Some(at) => After::Since(at.since.clone()),
+        }
+    }
+
+    /// The rows that are read of a source: one more than the page has tells whether there is another page.
+    pub fn rows(&self) -> i64 {
+        self.limit as i64 + 1
+    }
 }
 
 impl Default for PageRequest {
@@ -50,7 +79,7 @@ impl Default for PageRequest {
 /// Where items come from, in the order in which those of one moment are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Source {
+pub enum ItemSource {
     Guard,
     Blocked,
     Session,
@@ -64,22 +93,22 @@ pub enum Source {
     Notification,
 }
 
-impl Source {
-    /// Of work in progress.
-    pub fn of(kind: Kind) -> Source {
+impl ItemSource {
+    /// The work in progress of a kind.
+    pub fn of(kind: Kind) -> ItemSource {
         match kind {
-            Kind::Session => Source::Session,
-            Kind::Issue => Source::Issue,
-            Kind::Step => Source::Step,
+            Kind::Session => ItemSource::Session,
+            Kind::Issue => ItemSource::Issue,
+            Kind::Step => ItemSource::Step,
         }
     }
 
-    /// Of what is in quarantine.
-    pub fn quarantined(kind: Kind) -> Source {
+    /// What is in quarantine of a kind.
+    pub fn quarantined(kind: Kind) -> ItemSource {
         match kind {
-            Kind::Session => Source::QuarantinedSession,
-            Kind::Issue => Source::QuarantinedIssue,
-            Kind::Step => Source::QuarantinedStep,
+            Kind::Session => ItemSource::QuarantinedSession,
+            Kind::Issue => ItemSource::QuarantinedIssue,
+            Kind::Step => ItemSource::QuarantinedStep,
         }
     }
 }
@@ -87,13 +116,14 @@ impl Source {
 /// The place behind one item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor {
-    pub(super) since: RawInstant,
-    pub(super) source: Source,
-    pub(super) key: Id,
+    pub since: RawInstant,
+    pub source: ItemSource,
+    /// By what the source orders the items of one moment.
+    pub key: Id,
 }
 
 impl Cursor {
-    /// Can it be a place in the lists of this database?
+    /// Whether this can be a place in the lists of this database.
     pub fn is_of(&self, db: &Db, id_type: IdType) -> bool {
         let is_time = match (db, &self.since) {
             (_, RawInstant::Beginning) => true,
@@ -101,8 +131,8 @@ impl Cursor {
             (Db::Sqlite(_), since) => matches!(since, RawInstant::Text(_)),
         };
         let is_key = match self.source {
-            Source::Guard => true,
-            Source::Notification => Uuid::parse_str(&self.key.0).is_ok(),
+            ItemSource::Guard => true,
+            ItemSource::Notification => Uuid::parse_str(&self.key.0).is_ok(),
             _ => id_type.parse(&self.key.0).as_ref() == Some(&self.key),
         };
         is_time && is_key
@@ -115,7 +145,7 @@ impl Serialize for Cursor {
     }
 }
 
-/// An id that others chose may not be shown as it is, and must be found again.
+/// What of a key is encoded: others chose it, it may not be shown as it is, and it must be found again.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-');
 
 /// `@817369200123456~step~0199…`: the time as the column has it, the source, and what the source orders by.
@@ -147,21 +177,5 @@ impl FromStr for Cursor {
         };
         let key = percent_decode_str(key).decode_utf8().ok().filter(|key| !key.contains('\0')).ok_or(expected)?;
         Ok(Cursor { since, source: source.parse().map_err(|_| expected)?, key: Id(key.into_owned()) })
-    }
-}
-
-impl PageRequest {
-    pub fn after(&self, source: Source) -> After {
-        match &self.after {
-            None => After::Nothing,
-            Some(at) if at.source < source => After::From(at.since.clone()),
-            Some(at) if at.source == source => After::Row(at.since.clone(), at.key.clone()),
-            Some(at) => After::Since(at.since.clone()),
-        }
-    }
-
-    /// One more than the page has: whether there is another page.
-    pub fn rows(&self) -> i64 {
-        self.limit as i64 + 1
     }
 }

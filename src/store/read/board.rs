@@ -1,0 +1,334 @@
+//! The work in progress as the boards' views know it, in one pass for each kind: how much is in which state, the next
+//! rows of what waits for a person, and the oldest of what the next sweep will act upon. The views find the states of
+//! all; how a subject is shown is asked for those alone that are.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+
+use crate::rules::board::{BoardState, ESCALATED_CRASHES};
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::db::after::After;
+use crate::store::db::backends::MultiBackend;
+use crate::store::db::types::{LossyText, RawInstant, around_text, sql};
+use crate::store::hosts::links::Links;
+use crate::store::read::counts::WorkCounts;
+use crate::store::read::request::ItemSource;
+use crate::store::read::scope::{Inquiry, Owner};
+use crate::store::read::snapshot::lost_row;
+use crate::store::read::subject::{SubjectRef, SubjectRow};
+
+/// What the boards of all kinds show.
+#[derive(Debug, Default)]
+pub struct Boards {
+    pub work: WorkCounts,
+    /// What waits for a person: of each source and each list that was asked for the next rows, in their order.
+    pub waiting: Vec<BoardRow>,
+    /// In progress, and a sweep will act upon it: the oldest.
+    pub stranded: Vec<BoardRow>,
+}
+
+/// A subject as a board shows it.
+#[derive(Clone, Debug)]
+pub struct BoardRow {
+    pub source: ItemSource,
+    pub kind: Kind,
+    pub id: Id,
+    pub subject: SubjectRef,
+    pub state: BoardState,
+    /// Why it is in this state, in words.
+    pub detail: Option<String>,
+    pub since: Option<RawInstant>,
+    /// The plan of a step.
+    pub plan_id: Option<Id>,
+    /// Whether it is a session whose process crashed, of which people were notified.
+    pub is_escalated_crash: bool,
+    /// Continuations before its latest escalation, and when the last of them was made.
+    pub attempts: u32,
+    pub last_attempt_at: Option<DateTime<Utc>>,
+}
+
+impl Boards {
+    /// Reads the counts of all work, of each list of states in `waiting` the next rows, and the oldest `stranded_max`
+    /// of what is stranded.
+    pub fn read(
+        db: &mut Db,
+        inquiry: &Inquiry,
+        waiting: &[&[BoardState]],
+        stranded_max: i64,
+    ) -> QueryResult<Boards> {
+        let Inquiry { kinds, owner, page, links, .. } = inquiry;
+        let mut boards = Boards::default();
+        for &kind in *kinds {
+            let source = ItemSource::of(kind);
+            let (after, stranded) = (page.after(source), BoardState::STRANDED);
+            let waiting = waiting.iter().map(|states| BoardList { states, after: after.clone(), rows: page.rows() });
+            let stranded = BoardList { states: stranded, after: After::Nothing, rows: stranded_max };
+            for row in in_progress(db, kind, owner, waiting.chain([stranded]))? {
+                boards.add(source, kind, row, links)?;
+            }
+        }
+        if kinds.contains(&Kind::Issue) {
+            let listed = blocked(db, owner, &page.after(ItemSource::Blocked), page.rows())?;
+            for row in listed.into_iter().chain(count_blocked(db, owner)?) {
+                boards.add(ItemSource::Blocked, Kind::Issue, row, links)?;
+            }
+        }
+        boards.stranded.sort_by(|one, other| one.since.partial_cmp(&other.since).unwrap_or(Ordering::Equal));
+        boards.stranded.truncate(stranded_max as usize);
+        Ok(boards)
+    }
+
+    fn add(&mut self, source: ItemSource, kind: Kind, row: WorkRow, links: &Links) -> QueryResult<()> {
+        let state = row.state.as_ref().ok_or_else(lost_row)?;
+        let Some(state) = BoardState::parse(&state.0) else { return Ok(()) };
+        let Some(id) = row.subject.subject_id.clone() else {
+            self.work.add(kind, state, row.subject, row.total);
+            return Ok(());
+        };
+        let board_row = BoardRow {
+            source,
+            kind,
+            id,
+            state,
+            is_escalated_crash: row.reason.is_some_and(|reason| ESCALATED_CRASHES.contains(&reason.0.as_str())),
+            subject: row.subject.into_linked(Some(kind), links),
+            detail: row.detail.map(String::from),
+            since: row.since,
+            plan_id: row.plan_id,
+            attempts: row.attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default(),
+            last_attempt_at: row.last_attempt_at.and_then(|at| at.instant()),
+        };
+        let is_waiting = BoardState::WAITING_FOR_PEOPLE.contains(&state);
+        if is_waiting { self.waiting.push(board_row) } else { self.stranded.push(board_row) }
+        Ok(())
+    }
+}
+
+/// An agent's name beside what it has in progress: there may be as many as there are subjects.
+const NAME: &str = "substr(a.agent_name, 1, 100)";
+
+/// Which rows are listed, in the order of their time: of these states, from a place on, and how many at most.
+#[derive(Clone, Debug)]
+struct BoardList<'a> {
+    states: &'a [BoardState],
+    after: After,
+    rows: i64,
+}
+
+/// A row of a board: a subject, or how many subjects of one owner are in one state.
+#[derive(Clone, Debug, QueryableByName)]
+struct WorkRow {
+    /// Without an id the row counts subjects.
+    #[diesel(embed)]
+    subject: SubjectRow,
+    #[diesel(sql_type = Nullable<Text>)]
+    state: Option<LossyText>,
+    /// Why it is in this state, as the views name it; null: the row counts subjects, or the subject is blocked.
+    #[diesel(sql_type = Nullable<Text>)]
+    reason: Option<LossyText>,
+    /// The reason in words.
+    #[diesel(sql_type = Nullable<Text>)]
+    detail: Option<LossyText>,
+    #[diesel(sql_type = Nullable<sql::Instant>)]
+    since: Option<RawInstant>,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    plan_id: Option<Id>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    attempts: Option<i64>,
+    #[diesel(sql_type = Nullable<sql::Instant>)]
+    last_attempt_at: Option<RawInstant>,
+    /// How many subjects the row counts.
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
+
+/// What is in progress: the rows of each list, and how many subjects each owner has in which state. The DSL has no
+/// query over a query.
+fn in_progress<'a>(
+    db: &mut Db,
+    kind: Kind,
+    owner: &Owner,
+    lists: impl Iterator<Item = BoardList<'a>>,
+) -> QueryResult<Vec<WorkRow>> {
+    let mut values = Values::default();
+    let is_owned = values.is_owned(db, owner);
+    let listed = lists.map(|list| {
+        let states = list.states.iter().map(|state| format!("'{}'", state.name())).collect::<Vec<_>>().join(", ");
+        let (is_later, rows) = (values.is_later(db, &list.after), list.rows);
+        format!(
+            "SELECT * FROM (SELECT * FROM w WHERE state IN ({states}) AND {is_later} \
+             ORDER BY since, subject_id LIMIT {rows}) w"
+        )
+    });
+    let listed = listed.collect::<Vec<_>>().join(" UNION ALL ");
+    let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
+    // Names are joined last: there may be very many subjects, and there are few agents.
+    let query = format!(
+        "WITH w AS MATERIALIZED ( \
+             SELECT subject_id, tenant, agent_id, reason, state, since FROM {kind}_states WHERE {is_owned} \
+         ) \
+         SELECT w.subject_id, w.tenant, NULL AS identifier, NULL AS title, w.agent_id, NULL AS agent_name, w.state, \
+             w.reason, NULL AS detail, w.since, NULL AS plan_id, \
+             (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
+              ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
+             (SELECT max(r.created_at) FROM recoveries r WHERE {own} AND r.action = 'continue') AS last_attempt_at, \
+             0 AS total \
+         FROM ({listed}) w \
+         UNION ALL \
+         SELECT NULL, c.tenant, NULL, NULL, c.agent_id, {NAME}, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
+             c.total \
+         FROM (SELECT tenant, agent_id, state, count(*) AS total FROM w GROUP BY tenant, agent_id, state) c \
+         LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
+    );
+    let mut rows = values.load(db, query)?;
+    let mut shown = details(db, kind, &rows)?;
+    for row in &mut rows {
+        let details = row.subject.subject_id.as_ref().and_then(|id| shown.remove(id));
+        if let Some(Details { identifier, title, agent_name, detail, plan_id, .. }) = details {
+            row.subject = SubjectRow { identifier, title: Some(title), agent_name, ..row.subject.clone() };
+            (row.detail, row.plan_id) = (detail, plan_id);
+        }
+    }
+    Ok(rows)
+}
+
+/// The issues that escalations blocked: the first of them after a place.
+fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryResult<Vec<WorkRow>> {
+    let mut values = Values::default();
+    let (is_owned, is_later) = (values.is_owned(db, owner), values.is_later(db, after));
+    let query = format!(
+        "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
+             reason AS detail, since, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, \
+             CAST(0 AS bigint) AS total \
+         FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
+        BoardState::Escalated.name(),
+    );
+    values.load(db, query)
+}
+
+/// How many issues of each owner escalations blocked.
+fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
+    let mut values = Values::default();
+    let is_owned = values.is_owned(db, owner);
+    let query = format!(
+        "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, {NAME} AS agent_name, \
+             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, \
+             NULL AS attempts, \
+             NULL AS last_attempt_at, c.total \
+         FROM (SELECT tenant, agent_id, count(*) AS total FROM escalated_issues WHERE {is_owned} GROUP BY 1, 2) c \
+         LEFT JOIN agent_names a ON a.agent_id = c.agent_id",
+        BoardState::Escalated.name(),
+    );
+    values.load(db, query)
+}
+
+/// How a subject is shown.
+#[derive(Debug, QueryableByName)]
+struct Details {
+    #[diesel(sql_type = sql::Id)]
+    subject_id: Id,
+    #[diesel(sql_type = Nullable<Text>)]
+    identifier: Option<LossyText>,
+    #[diesel(sql_type = Text)]
+    title: LossyText,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_name: Option<LossyText>,
+    #[diesel(sql_type = Nullable<Text>)]
+    detail: Option<LossyText>,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    plan_id: Option<Id>,
+}
+
+/// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather read the facts of all.
+fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, Details>> {
+    let (begin, end) = around_text(db);
+    let mut values = Values::default();
+    let shown = rows.iter().filter_map(|row| Some((row.subject.subject_id.as_ref()?, row.reason.as_ref()?)));
+    let shown = shown.map(|(id, reason)| {
+        let (id, reason) = (values.add_text(&id.0), values.add_text(&reason.0));
+        format!("({begin}${id}{end}, CAST(${reason} AS text))")
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if shown.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let its = "d.subject_id = w.subject_id AND d.reason = w.reason";
+    let joined = match db {
+        Db::Postgres(_) => format!("LATERAL (SELECT * FROM {kind}_details d WHERE {its} OFFSET 0) d"),
+        Db::Sqlite(_) => format!("{kind}_details d ON {its}"),
+    };
+    let plan_id = if kind == Kind::Step { "d.plan_id" } else { "NULL" };
+    let query = format!(
+        "WITH w (subject_id, reason) AS (VALUES {shown}) \
+         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail, {plan_id} AS plan_id \
+         FROM w CROSS JOIN {joined}"
+    );
+    let found: Vec<Details> = values.load(db, query)?;
+    Ok(found.into_iter().map(|details| (details.subject_id.clone(), details)).collect())
+}
+
+/// What a query binds, in order.
+#[derive(Debug, Default)]
+struct Values(Vec<BoundValue>);
+
+#[derive(Debug)]
+enum BoundValue {
+    Text(String),
+    Instant(RawInstant),
+}
+
+impl Values {
+    /// Binds a value, and gives its place in the query.
+    fn add(&mut self, value: BoundValue) -> usize {
+        self.0.push(value);
+        self.0.len()
+    }
+
+    fn add_text(&mut self, text: &str) -> usize {
+        self.add(BoundValue::Text(text.to_owned()))
+    }
+
+    /// The condition of SQL that a row is this owner's.
+    fn is_owned(&mut self, db: &Db, owner: &Owner) -> String {
+        let (begin, end) = around_text(db);
+        let mut condition = "true".to_owned();
+        if let Some(tenant) = &owner.tenant {
+            condition += &format!(" AND tenant = ${}", self.add_text(tenant));
+        }
+        if let Some(Id(agent)) = &owner.agent {
+            condition += &format!(" AND agent_id = {begin}${}{end}", self.add_text(agent));
+        }
+        condition
+    }
+
+    /// The condition of SQL that a row comes after a place.
+    fn is_later(&mut self, db: &Db, after: &After) -> String {
+        let (begin, end) = around_text(db);
+        let mut bind = |at: &RawInstant| self.add(BoundValue::Instant(at.clone()));
+        match after {
+            After::Nothing => "true".to_owned(),
+            After::From(since) => format!("since >= ${}", bind(since)),
+            After::Since(since) => format!("since > ${}", bind(since)),
+            After::Row(since, Id(id)) => {
+                let (since, id) = (bind(since), self.add_text(id));
+                format!("(since, subject_id) > (${since}, {begin}${id}{end})")
+            }
+        }
+    }
+
+    fn load<Row: QueryableByName<MultiBackend> + 'static>(self, db: &mut Db, query: String) -> QueryResult<Vec<Row>> {
+        let mut query = diesel::sql_query(query).into_boxed();
+        for value in self.0 {
+            query = match value {
+                BoundValue::Text(text) => query.bind::<Text, _>(text),
+                BoundValue::Instant(at) => query.bind::<sql::Instant, _>(at),
+            };
+        }
+        query.load(db)
+    }
+}

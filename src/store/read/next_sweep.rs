@@ -1,0 +1,149 @@
+//! What the next sweep would do about the oldest work that is stranded: decided by the rules, from the facts of this
+//! moment, with the limits and modes of the latest sweep, and with what its guard held back.
+
+use std::collections::{BTreeMap, HashSet};
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use crate::rules::board::BoardState;
+use crate::rules::{Id, Kind, Policy, decide};
+use crate::store::db::errors;
+use crate::store::db::schema::sweeps;
+use crate::store::db::types::WrittenDocument;
+use crate::store::read::board::{BoardRow, Boards};
+use crate::store::read::subject::{Age, SubjectRef};
+use crate::store::read::sweeper::Sweeper;
+use crate::store::work::counts::KindMode;
+use crate::store::work::quarantine;
+use crate::store::{Db, for_kind, read_alone};
+
+/// What the next sweep would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct NextSweep {
+    /// Subjects that look stranded, and of which the next sweep decides.
+    pub stranded_total: i64,
+    /// The oldest 20 of them, and what would be done about each. What is in quarantine, in shadow or off, or was held
+    /// back by the latest guard, is left; what the next guard would hold back is not known before a sweep.
+    pub subjects: Vec<PlannedSubject>,
+    /// How many of `subjects` would come to each decision.
+    pub decisions: BTreeMap<&'static str, usize>,
+}
+
+/// A subject in progress that nobody works on.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stranded {
+    #[serde(flatten)]
+    pub subject: SubjectRef,
+    /// Its state, as boards show it.
+    pub state: BoardState,
+    /// Why it is in this state, in words: for people; null: not known.
+    pub detail: Option<String>,
+    #[serde(flatten)]
+    pub age: Age,
+    /// The plan of a step; of other kinds it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<Id>,
+}
+
+/// A stranded subject, and what the next sweep would do about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlannedSubject {
+    #[serde(flatten)]
+    pub stranded: Stranded,
+    /// What would be decided, as in the report of a sweep: `continue`, `escalate`, `wait` and so on; null: its row
+    /// cannot be read, or sweeps leave it as it is, whatever they would decide.
+    pub decision: Option<&'static str>,
+    /// What would be done, and why, in words: for people.
+    pub would: String,
+}
+
+impl Stranded {
+    pub fn new(row: &BoardRow, now: DateTime<Utc>) -> Stranded {
+        Stranded {
+            subject: row.subject.clone(),
+            state: row.state,
+            detail: row.detail.clone(),
+            age: Age::at(row.since.as_ref(), now),
+            plan_id: row.plan_id.clone(),
+        }
+    }
+}
+
+impl NextSweep {
+    pub fn read(db: &mut Db, boards: &Boards, sweeper: &Sweeper, now: DateTime<Utc>) -> QueryResult<NextSweep> {
+        let (policy, quarantined) = (latest_policy(db)?, quarantined_among(db, &boards.stranded)?);
+        let mut subjects = Vec::new();
+        for row in &boards.stranded {
+            let left_alone = match quarantined.contains(&(row.kind, row.id.clone())) {
+                true => Some("it is in quarantine".to_owned()),
+                false => left_alone(row, sweeper),
+            };
+            subjects.push(plan(db, row, &policy, left_alone, now)?);
+        }
+        let mut decisions = BTreeMap::new();
+        for decision in subjects.iter().filter_map(|subject| subject.decision) {
+            *decisions.entry(decision).or_default() += 1;
+        }
+        Ok(NextSweep { stranded_total: boards.work.count(BoardState::STRANDED), subjects, decisions })
+    }
+}
+
+/// The policy of the latest sweep of everything: the program that reads this may have other settings than the one that
+/// sweeps.
+fn latest_policy(db: &mut Db) -> QueryResult<Policy> {
+    use sweeps::*;
+    let latest = sweeps::table.filter(is_restricted.eq(false)).order(started_at.desc()).select(policy);
+    let latest: Option<WrittenDocument> = latest.first(db).optional()?;
+    Ok(latest.and_then(|limits| limits.read()).unwrap_or_default())
+}
+
+/// Which of these are in quarantine.
+fn quarantined_among(db: &mut Db, stranded: &[BoardRow]) -> QueryResult<HashSet<(Kind, Id)>> {
+    let mut quarantined = HashSet::new();
+    for &kind in Kind::ALL {
+        let ids: Vec<Id> = stranded.iter().filter(|row| row.kind == kind).map(|row| row.id.clone()).collect();
+        if !ids.is_empty() {
+            quarantined.extend(quarantine::held_among(db, kind, &ids)?.into_iter().map(|id| (kind, id)));
+        }
+    }
+    Ok(quarantined)
+}
+
+/// `left_alone`: why sweeps leave it as it is, whatever they decide.
+fn plan(
+    db: &mut Db,
+    row: &BoardRow,
+    policy: &Policy,
+    left_alone: Option<String>,
+    now: DateTime<Utc>,
+) -> QueryResult<PlannedSubject> {
+    let decided = for_kind!(row.kind, S => {
+        read_alone::<S>(db, &row.id, policy).map(|facts| facts.map(|facts| decide(&facts, policy)))
+    });
+    let (decision, would) = match decided {
+        Ok(Some(verdict)) => (Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max)),
+        Ok(None) => (None, "leave it: it no longer exists".to_owned()),
+        Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
+        Err(error) => return Err(error),
+    };
+    let (decision, would) = match left_alone {
+        Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
+        None => (decision, would),
+    };
+    Ok(PlannedSubject { stranded: Stranded::new(row, now), decision, would })
+}
+
+/// Why sweeps leave it as it is although it is not in quarantine.
+fn left_alone(row: &BoardRow, sweeper: &Sweeper) -> Option<String> {
+    let (kind, tenant) = (row.kind, row.subject.tenant.as_deref().unwrap_or_default());
+    match sweeper.modes.get(&kind) {
+        Some(KindMode::Off) => Some(format!("{} are off", kind.plural())),
+        Some(KindMode::Shadow) => Some(format!("{} are in shadow, where nothing is written", kind.plural())),
+        Some(KindMode::On) | None if sweeper.holds_back(kind, tenant, row.subject.agent_id.as_ref()) => {
+            Some("the guard of the latest sweep held it back".to_owned())
+        }
+        Some(KindMode::On) | None => None,
+    }
+}

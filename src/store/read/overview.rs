@@ -1,0 +1,290 @@
+//! What people look at: whether the sweeper is alive, how the work stands, and beside it what one command needs. All of
+//! it is read in one snapshot, and nothing is written.
+//!
+//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
+//! nothing.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use crate::conclusion::usage;
+use crate::rules::Id;
+use crate::rules::board::BoardState;
+use crate::store::connect::databases::Found;
+use crate::store::connect::open::Store;
+use crate::store::db::errors::Refused;
+use crate::store::db::ids::IdType;
+use crate::store::db::schema::host_behavior;
+use crate::store::db::types::{LossyText, RawInstant};
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::wakes::read_stuck;
+use crate::store::{Db, Timeouts, has_any};
+use crate::text::redact;
+
+use super::board::Boards;
+pub use super::counts::{Counts, Share};
+pub use super::days::{Day, KeptDays};
+pub use super::effect::{Effect, Exemptions};
+use super::effect::{count_exemptions, read_effect};
+pub use super::items::{Item, ItemKind};
+use super::items::{oldest_of_each, one_page};
+pub use super::next_sweep::{NextSweep, PlannedSubject, Stranded};
+use super::plan::{PlanSummary, read_summaries};
+use super::remedies::{add_help, together};
+pub use super::request::{Cursor, OverviewRequest, PageRequest, Scope};
+use super::scope::{Inquiry, Owner};
+use super::snapshot::{BoardLimits, SCHEMA, snapshot};
+use super::sources;
+pub use super::subject::{Age, SubjectRef};
+pub use super::sweeper::{HeldWork, Sweeper, SweeperState};
+pub use super::sweeps::SweepSummary;
+use super::undelivered::read_notifications;
+pub use super::undelivered::{LATE, Notifications, Undelivered};
+
+/// What people are shown of one database.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview<P> {
+    /// The version of this format. It grows only when something that is promised changes.
+    pub schema: u32,
+    /// Whose tables they are: `native`, `paperclip`, or the name of another host.
+    pub host: String,
+    /// With `--tenant`: only this tenant's work; what sweeps did is everybody's. Null: all.
+    pub tenant: Option<String>,
+    /// With `--agent`: only this agent's work, by its id or its name. Null: all.
+    pub agent: Option<String>,
+    /// When it was read, by the database's clock.
+    pub observed_at: DateTime<Utc>,
+    pub sweeper: Sweeper,
+    /// How all work in progress stands, by the kind's plural.
+    pub kinds: BTreeMap<&'static str, Counts>,
+    #[serde(flatten)]
+    pub part: P,
+}
+
+/// The part of an overview that one command shows.
+pub trait Part: Sized + Send + 'static {
+    /// The states of work that waits for a person: the next rows of each list are read.
+    const WAITING: &[&[BoardState]];
+
+    /// How many of the subjects that are stranded are listed.
+    const STRANDED_MAX: i64;
+
+    fn read(db: &mut Db, inquiry: &Inquiry, boards: &Boards, sources: &Sources) -> Result<Self, Refused>;
+}
+
+/// What the parts are made from besides the boards.
+pub struct Sources<'a> {
+    pub sweeper: &'a Sweeper,
+    pub days: &'a KeptDays,
+    /// What leads a command to this database; none: nothing that may be shown does.
+    pub database_argument: Option<&'a str>,
+}
+
+/// What `sweep attention`, the page and the tools for agents show beside the work: what needs a person, page by page,
+/// what the next sweep would do, whose the work is, and what sweeps did on each day.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attention {
+    /// What needs a person, the oldest first: one page of it.
+    pub items: Vec<Item>,
+    /// How many there are on all pages.
+    pub items_total: i64,
+    /// Where the next page begins, for `--after`; null: there is none.
+    pub next_page: Option<Cursor>,
+    /// What the next sweep would do, by the limits and modes of the latest one.
+    pub next_sweep: NextSweep,
+    /// Work by tenant: at most 50, those of whose work most needs a person first.
+    pub tenants: Vec<Share>,
+    /// How many there are.
+    pub tenants_total: usize,
+    /// Work by agent: at most 50, in the same order.
+    pub agents: Vec<Share>,
+    /// How many there are.
+    pub agents_total: usize,
+    /// Each day of the last four weeks, the oldest first; the last one is today.
+    pub days: Vec<Day>,
+    /// When the days were counted, if that was before.
+    #[serde(skip)]
+    pub days_counted_at: Option<DateTime<Utc>>,
+}
+
+/// What `sweep status` shows beside the work: of each list the oldest 50, and how many there are; and how well sweep
+/// does.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Status {
+    /// A wake counts as stuck when it has been pending for longer, in seconds.
+    pub wake_stuck_after_seconds: i64,
+    /// Whether the database has no session, issue or plan step at all.
+    pub empty: bool,
+    /// Issues that are orphaned, steps that are stalled, and sessions that are silent or crashed.
+    pub orphans: Vec<Stranded>,
+    /// How many there are.
+    pub orphans_total: i64,
+    /// What waits for a person.
+    pub escalations: Vec<Item>,
+    /// How many there are.
+    pub escalations_total: i64,
+    /// What nobody goes on with: the agent is gone, terminated or paused for long, and people were notified of it.
+    pub abandoned: Vec<Item>,
+    /// How many there are.
+    pub abandoned_total: i64,
+    /// The plans that have a stalled step.
+    pub plans: Vec<PlanSummary>,
+    /// The wakes that have been queued for too long and that nobody took up.
+    pub stuck_wakes: Vec<Item>,
+    /// How many there are.
+    pub stuck_wakes_total: i64,
+    /// Whether no wake at all was taken up for as long, while some are stuck.
+    pub no_wake_is_taken: bool,
+    /// What sweeps look at no more, since it failed in three of them running.
+    pub quarantined: Vec<Item>,
+    /// How many there are.
+    pub quarantined_total: i64,
+    /// The exemptions of everybody.
+    pub exemptions: Exemptions,
+    /// Notifications that were not delivered.
+    pub notifications: Notifications,
+    /// What came of everybody's continuations.
+    pub effect: Effect,
+}
+
+impl<P: Part> Overview<P> {
+    /// Connects to a database and reads what is asked of it. Refuses a tenant or an agent that is unknown, and a place
+    /// in another database's list.
+    pub fn read_from(database: &Found, request: &OverviewRequest, timeouts: &Timeouts) -> Result<Overview<P>> {
+        let (database, request, its_timeouts) = (database.clone(), request.clone(), *timeouts);
+        database.url.clone().ask(timeouts, move |url| {
+            let mut store = url.open_to(Purpose::Show)?;
+            let argument = database.argument();
+            let read = Overview::read(&mut store, argument.as_deref(), &request, &its_timeouts);
+            read.map_err(|error| url.explain(error))
+        })
+    }
+
+    fn read(
+        store: &mut Store,
+        database_argument: Option<&str>,
+        request: &OverviewRequest,
+        timeouts: &Timeouts,
+    ) -> Result<Overview<P>> {
+        let Store { db, host, kinds, .. } = store;
+        let OverviewRequest { scope, page, host_url, days } = request;
+        let links = &host.links(host_url.as_ref());
+        snapshot(db, timeouts, |db| {
+            let (now, id_type) = (db.now()?, IdType::of(db)?);
+            if let Some(place) = page.after.as_ref().filter(|place| !place.is_of(db, id_type)) {
+                let place = redact(&place.to_string());
+                return Err(usage(format!("{place}: no page of this database begins there")).into());
+            }
+            let owner = &Owner::find(db, kinds, scope)?;
+            let (limits, resume_advice) = (&BoardLimits::read(db)?, &read_resume_advice(db)?);
+            let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, now };
+            let sweeper = Sweeper::read(db, now)?;
+            let boards = Boards::read(db, &inquiry, P::WAITING, P::STRANDED_MAX)?;
+            let part = P::read(db, &inquiry, &boards, &Sources { sweeper: &sweeper, days, database_argument })?;
+            Ok(Overview {
+                schema: SCHEMA,
+                host: host.name().to_owned(),
+                tenant: scope.tenant.clone(),
+                agent: scope.agent.clone(),
+                observed_at: now,
+                sweeper,
+                kinds: boards.work.kinds(kinds),
+                part,
+            })
+        })
+    }
+}
+
+impl Part for Attention {
+    const WAITING: &[&[BoardState]] = &[BoardState::WAITING_FOR_PEOPLE];
+    const STRANDED_MAX: i64 = 20;
+
+    fn read(db: &mut Db, inquiry: &Inquiry, boards: &Boards, sources: &Sources) -> Result<Attention, Refused> {
+        let mut placed: Vec<_> = boards.waiting.iter().map(|row| Item::waiting(row, inquiry)).collect();
+        let mut items_total = boards.work.count(BoardState::WAITING_FOR_PEOPLE);
+        for (of_source, n) in sources::read_all(db, inquiry, sources.sweeper)? {
+            placed.extend(of_source);
+            items_total += n;
+        }
+        let (mut items, next_page) = one_page(placed, inquiry.page.limit);
+        add_help(&mut items, db, inquiry, sources.database_argument)?;
+        let (tenants, tenants_total) = boards.work.by_tenant();
+        let (agents, agents_total) = boards.work.by_agent();
+        let (days, days_counted_at) = sources.days.read(db, inquiry.now)?;
+        Ok(Attention {
+            items: together(items),
+            items_total,
+            next_page,
+            next_sweep: NextSweep::read(db, boards, sources.sweeper, inquiry.now)?,
+            tenants,
+            tenants_total,
+            agents,
+            agents_total,
+            days,
+            days_counted_at,
+        })
+    }
+}
+
+impl Part for Status {
+    const WAITING: &[&[BoardState]] = &[&[BoardState::Escalated], &[BoardState::Abandoned]];
+    const STRANDED_MAX: i64 = PageRequest::LIMIT as i64;
+
+    fn read(db: &mut Db, inquiry: &Inquiry, boards: &Boards, sources: &Sources) -> Result<Status, Refused> {
+        let now = inquiry.now;
+        let (stuck_wakes, stuck_wakes_total) = sources::stuck_wakes(db, inquiry)?;
+        let (quarantined, quarantined_total) = sources::quarantined(db, inquiry)?;
+        let waiting = boards.waiting.iter().map(|row| Item::waiting(row, inquiry));
+        let placed = waiting.chain(stuck_wakes).chain(quarantined).collect();
+        let mut items = oldest_of_each(placed, inquiry.page.limit);
+        add_help(&mut items, db, inquiry, sources.database_argument)?;
+        let mut take = |what: ItemKind| items.extract_if(.., |item| item.what == what).collect();
+        let plans = plans_with_stalled_steps(boards);
+        Ok(Status {
+            wake_stuck_after_seconds: inquiry.limits.wake_stuck_after.num_seconds(),
+            empty: !has_any(db, inquiry.kinds, None)?,
+            orphans: boards.stranded.iter().map(|row| Stranded::new(row, now)).collect(),
+            orphans_total: boards.work.count(BoardState::STRANDED),
+            escalations: take(ItemKind::Escalated),
+            escalations_total: boards.work.count(&[BoardState::Escalated]),
+            abandoned: take(ItemKind::Abandoned),
+            abandoned_total: boards.work.count(&[BoardState::Abandoned]),
+            plans: read_summaries(db, &plans, now, inquiry.limits.step_stalled_after)?,
+            stuck_wakes: take(ItemKind::StuckWake),
+            stuck_wakes_total,
+            no_wake_is_taken: read_stuck(db, &inquiry.stuck_wakes())?.none_is_taken,
+            quarantined: take(ItemKind::Quarantined),
+            quarantined_total,
+            exemptions: count_exemptions(db, now)?,
+            notifications: read_notifications(db, now)?,
+            effect: read_effect(db, now)?,
+        })
+    }
+}
+
+/// The plans of the steps that are stalled, or were escalated: the longest stuck first, each once.
+fn plans_with_stalled_steps(boards: &Boards) -> Vec<Id> {
+    let waiting = boards.waiting.iter().filter(|row| row.state == BoardState::Escalated);
+    let steps = boards.stranded.iter().chain(waiting);
+    let since = |at: &RawInstant| at.instant();
+    let mut plans: Vec<_> =
+        steps.filter_map(|row| Some((row.since.as_ref().and_then(since), row.plan_id.clone()?))).collect();
+    plans.sort();
+    let mut ids: Vec<Id> = Vec::new();
+    for (_, id) in plans {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+/// How a person has the agent of a blocked issue go on, on this host.
+fn read_resume_advice(db: &mut Db) -> QueryResult<String> {
+    let advice: Option<LossyText> = host_behavior::table.select(host_behavior::resume_advice).first(db).optional()?;
+    Ok(advice.map(String::from).unwrap_or_default())
+}

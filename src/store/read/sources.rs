@@ -1,0 +1,203 @@
+//! What needs a person besides work of which people were notified: what the guard or the host holds, wakes that are
+//! stuck, rows in quarantine, and notifications that did not arrive.
+
+use diesel::dsl::exists;
+use diesel::prelude::*;
+
+use crate::rules::board::Need;
+use crate::rules::display::humanize;
+use crate::rules::{Id, Kind, Reason};
+use crate::store::db::after::{After, after, owned};
+use crate::store::db::schema::{
+    failures, issue_subjects, left_issues, session_subjects, step_subjects, untaken_wakes,
+};
+use crate::store::db::types::{Instant, LossyText, RawInstant};
+use crate::store::hosts::catalog::is_readable;
+use crate::store::read::items::{Item, ItemKind, Offer, Placed, SourceItems};
+use crate::store::read::request::ItemSource;
+use crate::store::read::scope::{Inquiry, Owner};
+use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
+use crate::store::read::sweeper::{HeldWork, Sweeper};
+use crate::store::read::undelivered;
+use crate::store::work::find;
+use crate::store::work::left_issues::UNSTARTED;
+use crate::store::work::wakes::{StuckQuestion, all_stuck, stuck};
+use crate::store::{Db, Label};
+
+/// Reads the items of all sources but the boards'.
+pub fn read_all(db: &mut Db, inquiry: &Inquiry, sweeper: &Sweeper) -> QueryResult<Vec<SourceItems>> {
+    let mut sources = vec![
+        held_back(inquiry, sweeper),
+        left_issues(db, inquiry)?,
+        stuck_wakes(db, inquiry)?,
+        quarantined(db, inquiry)?,
+    ];
+    // To whom they were to go is nobody's business but the operators'.
+    if *inquiry.owner == Owner::default() {
+        sources.push(undelivered(db, inquiry)?);
+    }
+    Ok(sources)
+}
+
+/// What the guard left as it was. There is little of it, in the row of one sweep; and what is held back of more than is
+/// asked for holds that back as well.
+fn held_back(inquiry: &Inquiry, sweeper: &Sweeper) -> SourceItems {
+    let Owner { tenant, agent } = inquiry.owner;
+    let is_meant = |held: &&HeldWork| {
+        (tenant.is_none() || held.tenant.is_none() || held.tenant == *tenant)
+            && (agent.is_none() || held.agent_id.is_none() || held.agent_id == *agent)
+    };
+    let held = sweeper.guard.iter().filter(is_meant).enumerate();
+    let placed = held.map(|(number, held)| {
+        let subject = SubjectRef {
+            kind: Some(held.kind),
+            tenant: held.tenant.clone(),
+            agent_id: held.agent_id.clone(),
+            agent: held.agent.clone(),
+            ..SubjectRef::default()
+        };
+        let age = Age::at(Some(&held.place), inquiry.now);
+        let item = Item::new(ItemKind::HeldBack, Need::HeldBack, subject, age, held.why.clone());
+        let item = Item { offers: &[Offer::DryRun, Offer::Unguarded], ..item };
+        item.placed(Some(held.place.clone()), ItemSource::Guard, Id(format!("{number:04}")))
+    });
+    let placed: Vec<Placed> = placed.collect();
+    let total = placed.len() as i64;
+    let after = inquiry.page.after(ItemSource::Guard);
+    let is_later = |Placed { cursor, .. }: &Placed| match &after {
+        After::Nothing => true,
+        After::From(at) => *at <= cursor.since,
+        After::Since(at) => *at < cursor.since,
+        After::Row(at, key) => (at, &key.0) < (&cursor.since, &cursor.key.0),
+    };
+    (placed.into_iter().filter(is_later).collect(), total)
+}
+
+#[derive(Queryable)]
+struct LeftIssueRow {
+    subject: SubjectRow,
+    status: LossyText,
+    since: RawInstant,
+    reason: LossyText,
+}
+
+/// Issues that the host itself leaves to a person.
+fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
+    use left_issues::*;
+    if !is_readable(db, "left_issues")? {
+        return Ok((Vec::new(), 0));
+    }
+    let left = || owned!(left_issues::table.into_boxed(), tenant, agent_id, inquiry.owner.names());
+    let total = left().count().get_result(db)?;
+    let later = after!(left(), inquiry.page.after(ItemSource::LeftIssue), since, subject_id);
+    let later = later.order((since, subject_id)).limit(inquiry.page.rows());
+    let rows: Vec<LeftIssueRow> = later.select((subject_columns!(left_issues), status, since, reason)).load(db)?;
+    let placed = rows.into_iter().filter_map(|row| {
+        let key = row.subject.subject_id.clone()?;
+        let (what, need, offers): (_, _, &[Offer]) = match row.status.0 == UNSTARTED {
+            true => (ItemKind::Unstarted, Need::Unstarted, &[Offer::Explain, Offer::Wake]),
+            false => (ItemKind::BlockedByHost, Need::Blocked(inquiry.resume_advice), &[Offer::Explain]),
+        };
+        let subject = row.subject.into_linked(Some(Kind::Issue), inquiry.links);
+        let item = Item::new(what, need, subject, Age::at(Some(&row.since), inquiry.now), row.reason.into());
+        Some(Item { offers, ..item }.placed(Some(row.since), ItemSource::LeftIssue, key))
+    });
+    Ok((placed.collect(), total))
+}
+
+#[derive(Queryable)]
+struct WakeRow {
+    id: Id,
+    kind: Option<LossyText>,
+    subject: SubjectRow,
+    created_at: RawInstant,
+}
+
+/// Wakes that have been queued for too long.
+pub fn stuck_wakes(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
+    use untaken_wakes::{created_at, id, kind};
+    if !is_readable(db, "untaken_wakes")? {
+        return Ok((Vec::new(), 0));
+    }
+    let question = &inquiry.stuck_wakes();
+    let total = stuck!(question).count().get_result(db)?;
+    let later = after!(stuck!(question), inquiry.page.after(ItemSource::Wake), created_at, id);
+    let later = later.order((created_at, id)).limit(inquiry.page.rows());
+    let rows: Vec<WakeRow> = later.select((id, kind, subject_columns!(untaken_wakes), created_at)).load(db)?;
+    let placed = rows.into_iter().map(|row| {
+        let age = Age::at(Some(&row.created_at), inquiry.now);
+        let queued_for = age.since.map_or(question.after, |since| inquiry.now - since);
+        let its_kind = row.kind.and_then(|name| Kind::parse(&name.0));
+        let subject = row.subject.into_linked(its_kind, inquiry.links);
+        let why = Reason::StuckWake(queued_for).to_string();
+        let offers: &[Offer] = if its_kind.is_some() { &[Offer::Explain] } else { &[] };
+        let item = Item { offers, ..Item::new(ItemKind::StuckWake, Need::StuckWake, subject, age, why) };
+        item.placed(Some(row.created_at), ItemSource::Wake, row.id)
+    });
+    Ok((placed.collect(), total))
+}
+
+/// Rows of all kinds that sweeps examine no more.
+pub fn quarantined(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
+    let mut all = (Vec::new(), 0);
+    for &kind in inquiry.kinds {
+        let (placed, total) = quarantined_of(db, inquiry, kind)?;
+        all.0.extend(placed);
+        all.1 += total;
+    }
+    Ok(all)
+}
+
+fn quarantined_of(db: &mut Db, inquiry: &Inquiry, of: Kind) -> QueryResult<SourceItems> {
+    use failures::{kind, quarantined_at, reason, subject_id};
+    let (Owner { tenant, agent }, source) = (inquiry.owner, ItemSource::quarantined(of));
+    macro_rules! held {
+        ($subjects:ident) => {{
+            let all = failures::table.filter(kind.eq(of.name())).filter(quarantined_at.is_not_null()).into_boxed();
+            let its = || $subjects::table.filter($subjects::subject_id.eq(subject_id));
+            let of_tenant = match tenant {
+                None => all,
+                Some(one) => all.filter(exists(its().filter($subjects::tenant.eq(one)))),
+            };
+            match agent {
+                None => of_tenant,
+                Some(one) => of_tenant.filter(exists(its().filter($subjects::group_id.eq(one)))),
+            }
+        }};
+    }
+    let held = || match of {
+        Kind::Session => held!(session_subjects),
+        Kind::Issue => held!(issue_subjects),
+        Kind::Step => held!(step_subjects),
+    };
+    let total = held().count().get_result(db)?;
+    let later = after!(held(), inquiry.page.after(source), quarantined_at, subject_id);
+    let later = later.order((quarantined_at, subject_id)).limit(inquiry.page.rows());
+    let rows: Vec<(Id, LossyText, Option<RawInstant>)> = later.select((subject_id, reason, quarantined_at)).load(db)?;
+    let placed = rows.into_iter().map(|(id, why, at)| {
+        let Label { id, tenant, identifier } = find::label(db, of, &id)?.unwrap_or_else(|| Label::of_id(id));
+        let subject = SubjectRef { kind: Some(of), id: Some(id.clone()), tenant, identifier, ..SubjectRef::default() };
+        let (subject, age) = (subject.linked(inquiry.links), Age::at(at.as_ref(), inquiry.now));
+        let item = Item::new(ItemKind::Quarantined, Need::Quarantined, subject, age, why.into());
+        Ok(Item { offers: &[Offer::Explain, Offer::Release], ..item }.placed(at, source, id))
+    });
+    Ok((placed.collect::<QueryResult<_>>()?, total))
+}
+
+/// Notifications that were given up, or are late although they were tried.
+fn undelivered(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
+    let from = inquiry.page.after(ItemSource::Notification);
+    let (rows, total) = undelivered::failing_from(db, inquiry.now, &from, inquiry.page.rows())?;
+    let placed = rows.into_iter().map(|dead| {
+        let error = dead.last_error.map(|error| format!(": {error}")).unwrap_or_default();
+        let (event, destination) = (humanize(&dead.event), dead.destination);
+        let how = if dead.is_given_up { "could not be" } else { "has not been" };
+        let why = format!("the notification “{event}” {how} delivered to {destination}{error}");
+        let (kind, id, identifier) = (Kind::parse(&dead.kind), dead.subject_id, dead.identifier);
+        let subject = SubjectRef { kind, id, identifier, ..SubjectRef::default() }.linked(inquiry.links);
+        let item = Item::new(ItemKind::Undelivered, Need::Undelivered, subject, dead.age, why);
+        let item = Item { offers: &[Offer::TestNotification], ..item };
+        item.placed(Some(dead.place), ItemSource::Notification, dead.id)
+    });
+    Ok((placed.collect(), total))
+}
