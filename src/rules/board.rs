@@ -28,6 +28,7 @@ use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "program", derive(schemars::JsonSchema), schemars(inline))]
 pub enum BoardState {
     /// An issue that nobody is working on.
     Orphaned,

@@ -137,17 +137,21 @@ pub fn is_plan_stalled(plan_status: &str, steps: &[Step], now: DateTime<Utc>, th
 
 /// A plan as a status call shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "program", derive(schemars::JsonSchema))]
 pub struct PlanStatus {
-    /// As stored.
+    /// Its status, as it is stored.
     pub stored: String,
-    /// What it should be: an open plan is stalled while one of its steps is.
+    /// What its status should be: an open plan is `stalled` while one of its steps is, else `executing`.
     pub derived: String,
+    /// Whether one of its steps is stalled.
     pub stalled: bool,
-    /// Completed and skipped of all, rounded; a plan without steps has made none.
+    /// How many of its steps are completed or skipped, in percent, rounded; a plan without steps has made none.
+    #[cfg_attr(feature = "program", schemars(range(max = 100)))]
     pub progress_percent: u8,
-    /// The first step in progress, else the first that is pending: its position and title.
+    /// The position and the title of the first step in progress, else of the first that is pending; null: there is
+    /// none.
     pub current_step: Option<(i32, String)>,
-    /// How long the step that is stalled longest has been in progress, in seconds.
+    /// For how long the step that is stalled longest has been in progress, in seconds; null: none is.
     pub stuck_seconds: Option<i64>,
 }
 

@@ -9,6 +9,7 @@ use super::{After, Policy};
 
 /// A row's id as its database prints it: a hyphenated uuid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "program", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Id(pub String);
 
 /// The kinds of subject, in the order in which they are swept.
@@ -30,6 +31,7 @@ pub struct Id(pub String);
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "program", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Kind {
     Session,
     Issue,

@@ -3,18 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::read::subject::SubjectRow;
 
 /// How many subjects of one kind are in which state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Counts {
     /// Whether the database has this kind; if not, no state is there.
     pub provided: bool,
     #[serde(flatten)]
+    #[schemars(schema_with = "counts_of_states")]
     pub states: BTreeMap<BoardState, i64>,
 }
 
@@ -22,7 +25,7 @@ pub struct Counts {
 const SHARES_MAX: usize = 50;
 
 /// The work of one tenant or agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Share {
     /// The agent's id; null: a tenant, or work that no agent has.
     pub id: Option<Id>,
@@ -31,6 +34,7 @@ pub struct Share {
     /// Whose it is.
     pub tenant: String,
     /// How many subjects are in which state; a state in which none is may be left out.
+    #[schemars(schema_with = "counts_of_states")]
     pub states: BTreeMap<BoardState, i64>,
 }
 
@@ -108,4 +112,27 @@ fn most_urgent<'a>(shares: impl Iterator<Item = &'a Share>) -> (Vec<Share>, usiz
     let mut shares: Vec<&Share> = shares.collect();
     shares.sort_by_key(|share| (Reverse(share.urgency()), &share.tenant, &share.name, &share.id));
     (shares.iter().take(SHARES_MAX).map(|&share| share.clone()).collect(), shares.len())
+}
+
+/// The schema of the counts of all kinds, by the kind's plural.
+pub fn counts_of_kinds(generator: &mut SchemaGenerator) -> Schema {
+    let names = Kind::ALL.iter().map(|kind| kind.plural());
+    let fields: Map<String, Value> =
+        names.clone().map(|kind| (kind.to_owned(), described::<Counts>(generator, format!("The {kind}.")))).collect();
+    json_schema!({ "type": "object", "properties": fields, "required": names.collect::<Vec<_>>() })
+}
+
+/// The schema of subjects counted by their states, of which some are left out.
+fn counts_of_states(generator: &mut SchemaGenerator) -> Schema {
+    let field = |state: &BoardState| {
+        (state.name().to_owned(), described::<i64>(generator, format!("How many are {}.", state.name())))
+    };
+    let fields: Map<String, Value> = BoardState::ALL.iter().map(field).collect();
+    json_schema!({ "type": "object", "properties": fields })
+}
+
+fn described<T: JsonSchema>(generator: &mut SchemaGenerator, description: String) -> Value {
+    let mut schema = generator.subschema_for::<T>();
+    schema.insert("description".to_owned(), description.into());
+    schema.into()
 }

@@ -10,6 +10,7 @@ use anyhow::Result;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::store::connect::open::Url;
@@ -23,7 +24,7 @@ use crate::store::{Db, Timeouts};
 const DAYS: u64 = 28;
 
 /// What sweeps did on one day.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Day {
     /// The day, in UTC.
     pub date: NaiveDate,

@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::store::Db;
@@ -13,7 +14,7 @@ use crate::store::db::types::{Instant, LossyText, sql};
 const EFFECT: TimeDelta = TimeDelta::days(7);
 
 /// What was continued in the last days, and what came of it: the next thing that the ledger knows of the subject.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
     /// How many days it looks back.
     pub days: i64,
@@ -36,7 +37,7 @@ pub struct Effect {
 }
 
 /// How many exemptions there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Exemptions {
     /// How many hold.
     pub holding: i64,

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::rules::issue::tried;
@@ -16,8 +17,9 @@ use crate::store::read::scope::Inquiry;
 use crate::store::read::subject::{Age, SubjectRef};
 
 /// One thing that needs a person.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Item {
+    /// Why it needs a person.
     pub what: ItemKind,
     #[serde(flatten)]
     pub subject: SubjectRef,
@@ -49,9 +51,10 @@ pub struct Item {
 }
 
 /// Why something needs a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
+#[schemars(inline)]
 pub enum ItemKind {
     /// People were notified, and nobody has answered.
     Escalated,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::rules::board::BoardState;
@@ -19,8 +20,12 @@ use crate::store::work::counts::KindMode;
 use crate::store::work::quarantine;
 use crate::store::{Db, for_kind, read_alone};
 
+/// The names of all decisions.
+const DECISIONS: [&str; 8] =
+    ["continue", "escalate", "wait", "leave", "skip", "abandon", "recovered", "handed_over"];
+
 /// What the next sweep would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NextSweep {
     /// Subjects that look stranded, and of which the next sweep decides.
     pub stranded_total: i64,
@@ -28,15 +33,17 @@ pub struct NextSweep {
     /// back by the latest guard, is left; what the next guard would hold back is not known before a sweep.
     pub subjects: Vec<PlannedSubject>,
     /// How many of `subjects` would come to each decision.
+    #[schemars(extend("propertyNames" = { "enum": DECISIONS }))]
     pub decisions: BTreeMap<&'static str, usize>,
 }
 
 /// A subject in progress that nobody works on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Stranded {
     #[serde(flatten)]
     pub subject: SubjectRef,
     /// Its state, as boards show it.
+    #[schemars(with = "String", extend("enum" = BoardState::STRANDED))]
     pub state: BoardState,
     /// Why it is in this state, in words: for people; null: not known.
     pub detail: Option<String>,
@@ -44,11 +51,12 @@ pub struct Stranded {
     pub age: Age,
     /// The plan of a step; of other kinds it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub plan_id: Option<Id>,
 }
 
 /// A stranded subject, and what the next sweep would do about it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlannedSubject {
     #[serde(flatten)]
     pub stranded: Stranded,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusion::usage;
@@ -29,6 +30,7 @@ use super::board::Boards;
 pub use super::counts::{Counts, Share};
 pub use super::days::{Day, KeptDays};
 pub use super::effect::{Effect, Exemptions};
+use super::counts::counts_of_kinds;
 use super::effect::{count_exemptions, read_effect};
 pub use super::items::{Item, ItemKind};
 use super::items::{oldest_of_each, one_page};
@@ -46,9 +48,10 @@ use super::undelivered::read_notifications;
 pub use super::undelivered::{LATE, Notifications, Undelivered};
 
 /// What people are shown of one database.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Overview<P> {
     /// The version of this format. It grows only when something that is promised changes.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     /// Whose tables they are: `native`, `paperclip`, or the name of another host.
     pub host: String,
@@ -58,8 +61,10 @@ pub struct Overview<P> {
     pub agent: Option<String>,
     /// When it was read, by the database's clock.
     pub observed_at: DateTime<Utc>,
+    /// Whether somebody sweeps.
     pub sweeper: Sweeper,
     /// How all work in progress stands, by the kind's plural.
+    #[schemars(schema_with = "counts_of_kinds")]
     pub kinds: BTreeMap<&'static str, Counts>,
     #[serde(flatten)]
     pub part: P,
@@ -86,13 +91,14 @@ pub struct Sources<'a> {
 
 /// What `sweep attention`, the page and the tools for agents show beside the work: what needs a person, page by page,
 /// what the next sweep would do, whose the work is, and what sweeps did on each day.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Attention {
     /// What needs a person, the oldest first: one page of it.
     pub items: Vec<Item>,
     /// How many there are on all pages.
     pub items_total: i64,
     /// Where the next page begins, for `--after`; null: there is none.
+    #[schemars(with = "Option<String>")]
     pub next_page: Option<Cursor>,
     /// What the next sweep would do, by the limits and modes of the latest one.
     pub next_sweep: NextSweep,
@@ -113,7 +119,7 @@ pub struct Attention {
 
 /// What `sweep status` shows beside the work: of each list the oldest 50, and how many there are; and how well sweep
 /// does.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Status {
     /// A wake counts as stuck when it has been pending for longer, in seconds.
     pub wake_stuck_after_seconds: i64,

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusion::usage;
@@ -30,7 +31,7 @@ use crate::text::redact;
 pub const STEPS_LISTED_MAX: usize = 1000;
 
 /// A plan and its status.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlanSummary {
     /// Its id.
     pub id: Id,
@@ -43,9 +44,10 @@ pub struct PlanSummary {
 }
 
 /// A plan's status and its first steps, in their order.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlanReport {
     /// The version of this format. It grows only when something that is promised changes.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     #[serde(flatten)]
     pub plan: PlanSummary,
@@ -56,7 +58,7 @@ pub struct PlanReport {
 }
 
 /// One step of a plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepReport {
     /// Its id.
     pub id: Id,

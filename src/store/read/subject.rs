@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::rules::{Id, Kind};
@@ -10,7 +11,7 @@ use crate::store::db::types::{LossyText, RawInstant, age_seconds, sql};
 use crate::store::hosts::links::{Links, SubjectPage};
 
 /// The subject that a row is about, as far as the row knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SubjectRef {
     /// What it is; null: the row is about no subject.
     pub kind: Option<Kind>,
@@ -103,7 +104,7 @@ impl SubjectRow {
 }
 
 /// Since when something has been as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Age {
     /// Since when; null: its row holds no valid time.
     pub since: Option<DateTime<Utc>>,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::rules::display::HumanDuration;
@@ -16,8 +17,9 @@ use crate::store::read::sweeps::{SweepRow, SweepSummary, did_all, last_success, 
 use crate::store::work::counts::{HeldBack, KindCounts, KindMode};
 
 /// Whether somebody sweeps, and how well.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Sweeper {
+    /// Whether somebody sweeps.
     pub state: SweeperState,
     /// The state in one sentence: for people.
     pub summary: String,
@@ -40,9 +42,10 @@ pub struct Sweeper {
 }
 
 /// Whether somebody sweeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
+#[schemars(inline)]
 pub enum SweeperState {
     /// The latest sweep of everything did all it had to, not long ago, and the next one is not late.
     Well,
@@ -56,8 +59,9 @@ pub enum SweeperState {
 }
 
 /// Work that the guard left as it was.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HeldWork {
+    /// Of which kind.
     pub kind: Kind,
     /// Of which tenant; null: all of the kind.
     pub tenant: Option<String>,

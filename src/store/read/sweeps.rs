@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusion::Conclusion;
@@ -107,7 +108,7 @@ pub fn latest(db: &mut Db) -> QueryResult<Vec<SweepSummary>> {
 }
 
 /// One sweep as it is shown.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SweepSummary {
     /// When it began; null: its row holds no valid time.
     pub started_at: Option<DateTime<Utc>>,
@@ -122,8 +123,10 @@ pub struct SweepSummary {
     /// Whether it looked at a part only.
     pub partial: bool,
     /// Which part of a sweep that several share, from 0 on.
+    #[schemars(range(min = 0))]
     pub shard: i32,
     /// How many share it; 1: it was not shared.
+    #[schemars(range(min = 0))]
     pub shards: i32,
     /// What became of the subjects of all kinds that were on.
     #[serde(flatten)]

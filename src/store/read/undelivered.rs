@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::Id;
@@ -20,7 +21,7 @@ pub const LATE: TimeDelta = TimeDelta::minutes(10);
 const DEAD_DAYS: i64 = 7;
 
 /// The notifications that were not delivered.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Notifications {
     /// How many are not delivered yet.
     pub pending: i64,
@@ -37,7 +38,7 @@ pub struct Notifications {
 }
 
 /// A notification that did not arrive.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Undelivered {
     /// The notification's id.
     pub id: Id,
@@ -55,6 +56,7 @@ pub struct Undelivered {
     #[serde(flatten)]
     pub age: Age,
     /// How often it was tried.
+    #[schemars(range(min = 0))]
     pub attempts: i32,
     /// Why the last attempt failed, in words; null: not known.
     pub last_error: Option<String>,

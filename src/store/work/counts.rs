@@ -4,6 +4,7 @@
 use std::fmt::{Display, Formatter};
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -206,23 +207,39 @@ impl Display for Outcome {
 }
 
 /// How many subjects of one kind came to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tally {
+    /// How many were looked at. What was deferred is not among them, all other numbers are.
     pub scanned: u64,
+    /// One wake, or one command to a session, was queued.
     pub continued: u64,
+    /// It was reported to a person, and an issue was blocked.
     pub escalated: u64,
+    /// The work goes on, or is finished, after sweep had done something about it.
     pub recovered: u64,
+    /// It is its host's or a person's now, after sweep had done something about it.
     pub handed_over: u64,
+    /// Those whose agent is gone, terminated or paused for long, and of which people were notified now.
     pub abandoned: u64,
+    /// Left alone: it declares a wait, is exempt, has a stuck wake, was escalated, or had an attempt too short a time
+    /// ago.
     pub waiting: u64,
+    /// Something is wrong, but its agent must not be woken.
     pub skipped: u64,
+    /// Nothing is wrong.
     pub healthy: u64,
+    /// With `--apply`: the decision is another one than was planned, and nothing was done.
     pub changed: u64,
+    /// Left to the next sweep: a limit or the deadline was reached, or the guard held it back.
     pub deferred: u64,
+    /// Somebody else holds its rows: the next sweep tries again.
     pub busy: u64,
+    /// The connection was lost at its commit: the next sweep finds out.
     pub unknown: u64,
+    /// Its row cannot be read.
     pub unreadable: u64,
+    /// An error; nothing was written.
     pub failed: u64,
 }
 

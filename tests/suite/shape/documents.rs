@@ -2,6 +2,7 @@
 
 mod blocks;
 mod comparison;
+mod derived_schemas;
 mod host_guide;
 mod host_reference;
 mod json_fields;
