@@ -4,14 +4,11 @@
 
 pub mod attention;
 pub mod certificate;
-mod exemption;
 pub mod explain;
 pub mod grid;
 mod json;
-mod out;
 pub mod page;
 pub mod plan;
-mod printer;
 mod progress;
 mod request;
 mod section;
@@ -20,7 +17,7 @@ pub mod status;
 mod summary;
 mod table;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
 use serde_json::json;
@@ -29,10 +26,7 @@ use crate::rules::Kind;
 use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Cancel, Examined, Observer, Summary};
-pub use exemption::exemption;
-pub use json::end as summary_document;
-use out::Out;
-use printer::Printer;
+pub use json::{end as summary_document, exemption};
 use progress::ProgressLine;
 pub use request::{Answered, ByHost, ask_named};
 use several::Several;
@@ -53,27 +47,55 @@ pub enum Format {
     Ndjson,
 }
 
+/// How far a report is, in each of its formats.
+enum Printer {
+    Table(Box<Table>),
+    Json { first: bool },
+    Ndjson,
+}
+
+/// Where a report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and nothing
+/// more is printed.
+struct Out<'a> {
+    writer: &'a mut (dyn Write + Send),
+    closed: bool,
+    failure: Option<std::io::Error>,
+}
+
+impl Out<'_> {
+    fn print(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        if let Err(error) = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()) {
+            self.closed = true;
+            self.failure = Some(error).filter(|error| error.kind() != ErrorKind::BrokenPipe);
+        }
+    }
+}
+
 /// Prints a sweep while it goes on.
 pub struct Report<'a> {
     printer: Printer,
     out: Out<'a>,
     progress: ProgressLine,
-    /// None: of one database.
+    /// None: one database is swept.
     several: Option<Several>,
 }
 
 impl<'a> Report<'a> {
-    /// `detail`: how much of a table is printed.
+    /// A report of one database. `detail`: how much of a table is printed.
     pub fn new(format: Format, detail: Detail, out: &'a mut (dyn Write + Send)) -> Report<'a> {
         let printer = match format {
             Format::Table => Printer::Table(Box::new(Table::of(detail))),
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        Report { printer, out: Out::to(out), progress: ProgressLine::hidden(), several: None }
+        let out = Out { writer: out, closed: false, failure: None };
+        Report { printer, out, progress: ProgressLine::hidden(), several: None }
     }
 
-    /// Of several databases, one after the other.
+    /// Makes it a report of several databases, one after the other.
     pub fn of_several(self) -> Report<'a> {
         Report { several: Some(Several::default()), ..self }
     }
@@ -97,7 +119,7 @@ impl<'a> Report<'a> {
         self.several.as_ref().map(|several| several.name.as_str())
     }
 
-    /// Could all of it be printed? A reader that has gone is no failure.
+    /// Ends the report, and tells whether all of it could be printed. A reader that has gone is no failure.
     pub fn written(mut self) -> std::io::Result<()> {
         if let Some(several) = &self.several {
             self.out.print(&several.end(&self.printer));
@@ -115,7 +137,7 @@ impl Observer for Report<'_> {
 
     fn database_ends(&mut self, swept: &Result<Summary>) {
         if let Some(several) = &mut self.several {
-            self.out.print(&several.note(&self.printer, swept));
+            self.out.print(&several.end_of_database(&self.printer, swept));
         }
     }
 

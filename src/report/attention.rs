@@ -5,7 +5,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, Row, with_header, without_header};
+use super::grid::{CELL_MAX, GridRow, with_header, without_header};
 use super::page::Page;
 use super::section::{SubjectCells, age, joined, kinds, paint, section};
 use crate::rules::board::BoardState;
@@ -123,7 +123,7 @@ fn next_sweep(next: &NextSweep) -> String {
     let rows = next.subjects.iter().map(|planned| {
         let subject = &planned.stranded.subject;
         let SubjectCells { kind, name, agent, title } = SubjectCells::new(subject);
-        Row::of_subject([kind, name, agent, redact(&planned.would), title], subject.url.as_deref())
+        GridRow::of_subject([kind, name, agent, redact(&planned.would), title], subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "agent", "a sweep would now", "title"], rows, &[]);
     let stranded = counted(next.stranded_total, "subject is", "subjects are");

@@ -43,7 +43,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The same facts and the same decision as in a sweep with this policy.
+    /// Explains a subject by the facts and the decision that a sweep with this policy would have.
     pub fn of<S: Subject>(
         label: Label,
         facts: &S,
@@ -96,7 +96,7 @@ impl Explanation {
         text + &format!("What would change that: {}.\n", decision.what_would_change_it())
     }
 
-    /// Who decides by these limits, as the beginning of a sentence.
+    /// The beginning of the sentence that says what a sweep, or its watcher, decides now.
     pub fn decides_now(&self) -> &'static str {
         if self.is_watched { "Its watcher would now, by its own settings" } else { "A sweep would now" }
     }

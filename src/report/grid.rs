@@ -1,4 +1,4 @@
-//! Rows in columns two spaces apart, in every report for people.
+//! KeptRows in columns two spaces apart, in every report for people.
 //!
 //! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not
 //! enough, the last columns leave the grid and stand below their row.
@@ -9,7 +9,7 @@ use textwrap::core::display_width;
 use super::page::{self, Page};
 use crate::text::cut;
 
-/// Rows kept of a list for people; JSON has them all.
+/// KeptRows kept of a list for people; JSON has them all.
 pub const ROWS_MAX: usize = 200;
 
 /// Characters of a cell, or of a title above a table.
@@ -31,58 +31,58 @@ const WORD_MAX: usize = 36;
 const BELOW: usize = 4;
 
 /// A row of a table.
-pub struct Row<const N: usize> {
+pub struct GridRow<const N: usize> {
     cells: [String; N],
     /// To the page of what stands in the column `NAME`.
     url: Option<String>,
 }
 
-/// Of a row that is about a subject: what it is called.
+/// The column that has the name of a row's subject.
 const NAME: usize = 1;
 
-impl<const N: usize> From<[String; N]> for Row<N> {
-    fn from(cells: [String; N]) -> Row<N> {
-        Row { cells, url: None }
+impl<const N: usize> From<[String; N]> for GridRow<N> {
+    fn from(cells: [String; N]) -> GridRow<N> {
+        GridRow { cells, url: None }
     }
 }
 
-impl<const N: usize> Row<N> {
+impl<const N: usize> GridRow<N> {
     /// A row about a subject, whose name leads to its page.
-    pub fn of_subject(cells: [String; N], url: Option<&str>) -> Row<N> {
-        Row { cells, url: url.map(str::to_owned) }
+    pub fn of_subject(cells: [String; N], url: Option<&str>) -> GridRow<N> {
+        GridRow { cells, url: url.map(str::to_owned) }
     }
 }
 
-/// Below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty
+/// Rows below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty
 /// without rows.
 pub fn with_header<const N: usize>(
     names: [&str; N],
-    rows: impl IntoIterator<Item = impl Into<Row<N>>>,
+    rows: impl IntoIterator<Item = impl Into<GridRow<N>>>,
     numbers: &[usize],
 ) -> String {
     within(Page::of(std::io::stdout()), names, rows, numbers)
 }
 
-/// The same, on another page.
+/// Rows below their names, as `with_header` draws them, on another page.
 pub fn within<const N: usize>(
     page: Page,
     names: [&str; N],
-    rows: impl IntoIterator<Item = impl Into<Row<N>>>,
+    rows: impl IntoIterator<Item = impl Into<GridRow<N>>>,
     numbers: &[usize],
 ) -> String {
     let rows = rows.into_iter().map(Into::into);
-    let rows: Vec<Row<N>> = rows.map(|row| Row { cells: cut_cells(row.cells), ..row }).collect();
+    let rows: Vec<GridRow<N>> = rows.map(|row| GridRow { cells: cut_cells(row.cells), ..row }).collect();
     let header = names.map(|name| name.dimmed().to_string());
-    let header = (!rows.is_empty()).then(|| Row::from(header));
+    let header = (!rows.is_empty()).then(|| GridRow::from(header));
     let cells = header.iter().chain(&rows).map(|row| &row.cells);
     let widths = Widths::fitting(page, cells, N.saturating_sub(3));
     let header = header.iter().map(|header| widths.row(header, numbers));
     header.chain(rows.iter().map(|row| widths.row(row, numbers) + &widths.below(&names, &row.cells))).collect()
 }
 
-/// By themselves.
+/// Rows without names above them, on stdout.
 pub fn without_header<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let rows: Vec<Row<N>> = rows.into_iter().map(|cells| Row::from(cut_cells(cells))).collect();
+    let rows: Vec<GridRow<N>> = rows.into_iter().map(|cells| GridRow::from(cut_cells(cells))).collect();
     let widths = Widths::fitting(Page::of(std::io::stdout()), rows.iter().map(|row| &row.cells), 0);
     rows.iter().map(|row| widths.row(row, &[])).collect()
 }
@@ -138,7 +138,7 @@ impl Widths {
     }
 
     /// One row, each of its cells on as many lines as it takes.
-    fn row<const N: usize>(&self, row: &Row<N>, numbers: &[usize]) -> String {
+    fn row<const N: usize>(&self, row: &GridRow<N>, numbers: &[usize]) -> String {
         let cells: Vec<Vec<String>> =
             row.cells.iter().zip(&self.columns).map(|(cell, width)| cell_lines(cell, *width)).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();
@@ -188,7 +188,7 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, within};
+    use super::{GridRow, within};
     use crate::report::page::Page;
 
     const NAMES: [&str; 5] = ["kind", "subject", "idle for", "attempt", "why"];
@@ -243,7 +243,7 @@ mod tests {
         let row = || ["step", "SOC 2 evidence of the whole year #2", "2d 5h", "", "nobody is there"].map(str::to_owned);
         let drawn = |url, knows_links| {
             let page = Page { columns: Some(70), knows_links };
-            within(page, NAMES, [Row::of_subject(row(), url)], &[2])
+            within(page, NAMES, [GridRow::of_subject(row(), url)], &[2])
         };
         let plain = drawn(None, true);
         let linked = drawn(Some("https://board.example/1"), true);

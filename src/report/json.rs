@@ -1,9 +1,13 @@
-//! The report for programs: one document, or a line for each part of it. docs/json.md describes every field.
+//! Reports for programs: one document, or a line for each part of it. docs/json.md describes every field.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::store::Label;
+use crate::store::work::exemptions::Exempted;
 use crate::sweep::Summary;
+use crate::text::redact;
 
 /// An object's fields, one line each.
 pub(super) fn fields(object: &impl Serialize) -> String {
@@ -37,5 +41,21 @@ pub fn end(summary: &Summary) -> Value {
         "empty": summary.empty,
         "ended": summary.ended.name(),
         "duration_ms": u64::try_from(summary.took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// An exemption of a list.
+pub fn exemption(label: &Label, row: &Exempted, now: DateTime<Utc>) -> Value {
+    let Exempted { kind, id, exemption, since } = row;
+    json!({
+        "kind": redact(kind),
+        "id": redact(&id.0),
+        "identifier": label.identifier.as_deref().map(redact),
+        "tenant": label.tenant.as_deref().map(redact),
+        "reason": redact(&exemption.reason),
+        "until": exemption.until,
+        "state": if exemption.holds(now) { "holds" } else { "expired" },
+        "since": since,
+        "age_seconds": (now - *since).num_seconds().max(0),
     })
 }

@@ -51,7 +51,7 @@ pub fn wrapped(text: &str) -> String {
     wrapped_within(columns(std::io::stdout()), text)
 }
 
-/// The same for a page that is so wide.
+/// Text for a page of this width, wrapped as `wrapped` does.
 pub fn wrapped_within(columns: Option<usize>, text: &str) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     text.split_inclusive('\n').map(|line| wrapped_line(columns, line)).collect()

@@ -2,7 +2,7 @@
 
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, Row, with_header};
+use super::grid::{CELL_MAX, GridRow, with_header};
 use super::section::{coloured, duration};
 use crate::rules::display::humanize;
 use crate::store::read::plan::{PlanReport, PlanSummary, STEPS_LISTED_MAX, StepReport};
@@ -31,7 +31,7 @@ pub fn whole(report: &PlanReport) -> String {
 }
 
 /// The limit is its own, else its plan's, else everybody's.
-fn cells(step: &StepReport, stalled_after_seconds: i64) -> Row<7> {
+fn cells(step: &StepReport, stalled_after_seconds: i64) -> GridRow<7> {
     let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
     let cells = [
         step.position.to_string(),
@@ -42,5 +42,5 @@ fn cells(step: &StepReport, stalled_after_seconds: i64) -> Row<7> {
         step.state.as_deref().map(coloured).unwrap_or_default(),
         redact(step.detail.as_deref().unwrap_or_default()),
     ];
-    Row::of_subject(cells, step.url.as_deref())
+    GridRow::of_subject(cells, step.url.as_deref())
 }

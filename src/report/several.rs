@@ -6,8 +6,8 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::json::{fields, line};
+use super::Printer;
 use super::page;
-use super::printer::Printer;
 use super::summary::done_and_left;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::store::work::ledger::Ended;
@@ -15,7 +15,7 @@ use crate::sweep::heading::{Mode, SCHEMA};
 use crate::sweep::{Summary, Tally};
 use crate::text::redact;
 
-/// How far it is.
+/// How far a report of several databases is.
 #[derive(Default)]
 pub(super) struct Several {
     /// What the database is called that is swept now.
@@ -50,14 +50,14 @@ impl Several {
         }
     }
 
-    /// Also of one that could not be swept to its end.
+    /// Adds up what was swept, also of a database that could not be swept to its end.
     pub fn count(&mut self, summary: &Summary) {
         self.total = self.total.plus(summary.total());
         self.is_dry_run = summary.heading.mode == Mode::DryRun;
     }
 
-    /// What stands below it.
-    pub fn note(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
+    /// What stands below the report of a database that was swept.
+    pub fn end_of_database(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
         let unswept = swept.as_ref().ok().and_then(Summary::failure).map(Error::new);
         let failed = swept.as_ref().err().or(unswept.as_ref());
         self.failed += usize::from(failed.is_some());
@@ -70,6 +70,7 @@ impl Several {
         }
     }
 
+    /// What stands below all reports.
     pub fn end(&self, printer: &Printer) -> String {
         match printer {
             Printer::Table(_) => format!("\n{}\n", self.totals().bold()),

@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{Row, with_header};
+use super::grid::{GridRow, with_header};
 use super::section::{SubjectCells, age, coloured, duration, joined, kinds, section};
 use super::summary::emptiness;
 use crate::rules::AHEAD_MAX;
@@ -80,7 +80,7 @@ fn orphans(status: &Status) -> String {
     let rows = status.orphans.iter().map(|orphan| {
         let SubjectCells { kind, name, agent, title } = SubjectCells::new(&orphan.subject);
         let cells = [kind, name, coloured(orphan.state.name()), age(orphan.age.seconds), agent, title];
-        Row::of_subject(cells, orphan.subject.url.as_deref())
+        GridRow::of_subject(cells, orphan.subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "state", "for", "agent", "title"], rows, &[3]);
     let orphans = counted(status.orphans_total, "orphan", "orphans");
@@ -92,7 +92,7 @@ fn escalations(status: &Status) -> String {
     let rows = status.escalations.iter().map(|item| {
         let SubjectCells { kind, name, agent, title } = SubjectCells::new(&item.subject);
         let cells = [kind, name, age(item.age.seconds), agent, redact(&item.why), title];
-        Row::of_subject(cells, item.subject.url.as_deref())
+        GridRow::of_subject(cells, item.subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "agent", "why", "title"], rows, &[2]);
     let escalations = counted(status.escalations_total, "escalation waits", "escalations wait");
@@ -120,7 +120,7 @@ fn abandoned(status: &Status) -> String {
     let rows = status.abandoned.iter().map(|item| {
         let SubjectCells { kind, name, agent: _, title } = SubjectCells::new(&item.subject);
         let cells = [kind, name, age(item.age.seconds), redact(&item.why), title];
-        Row::of_subject(cells, item.subject.url.as_deref())
+        GridRow::of_subject(cells, item.subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "why", "title"], rows, &[2]);
     let subjects = counted(status.abandoned_total, "subject is", "subjects are");
@@ -133,7 +133,7 @@ fn stuck_wakes(status: &Status, now: DateTime<Utc>) -> String {
         let SubjectCells { kind, name, agent, title } = SubjectCells::new(&item.subject);
         let queued_for =
             ahead(item.age.since, now).map_or_else(|| age(item.age.seconds), |ahead| format!("dated in {ahead}"));
-        Row::of_subject([kind, name, queued_for, agent, title], item.subject.url.as_deref())
+        GridRow::of_subject([kind, name, queued_for, agent, title], item.subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let (wakes, limit) = (counted(status.stuck_wakes_total, "wake is", "wakes are"), status.wake_stuck_after_seconds);
@@ -146,7 +146,7 @@ fn quarantined(status: &Status) -> String {
     let rows = status.quarantined.iter().map(|item| {
         let SubjectCells { kind, name, .. } = SubjectCells::new(&item.subject);
         let cells = [kind, name, age(item.age.seconds), redact(&item.why)];
-        Row::of_subject(cells, item.subject.url.as_deref())
+        GridRow::of_subject(cells, item.subject.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "why"], rows, &[2]);
     let held = counted(status.quarantined_total, "row is", "rows are");
@@ -207,7 +207,7 @@ fn sweeps(sweeps: &[SweepSummary], now: DateTime<Utc>) -> String {
     format!("{}\n\n{table}", "Last sweeps".bold())
 }
 
-/// By how much it lies in the future, if the clock that dated it was ahead.
+/// How far a time lies in the future, if the clock that dated it was ahead.
 fn ahead(at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<HumanDuration> {
     at.map(|at| at - now).filter(|ahead| AHEAD_MAX < *ahead).map(HumanDuration)
 }

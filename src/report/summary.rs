@@ -157,7 +157,7 @@ pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String
         (failed, Outcome::Failed),
     ]);
     let would = if dry_run { "Would be: " } else { "" };
-    // Who did not look at everything does not know that there is nothing to do.
+    // A sweep that did not look at everything does not know that there is nothing to do.
     let nothing = match (changed + deferred + busy + unknown + unreadable + failed, dry_run) {
         (0, _) if ended == Ended::Completed => "Nothing to do",
         (_, false) => "Nothing was done",

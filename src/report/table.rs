@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
-use super::grid::{self, ROWS_MAX, Row};
+use super::grid::{self, ROWS_MAX, GridRow};
 use super::page::{self, Page};
 use super::summary::{coloured, counts, summary};
 use crate::rules::display::HumanDuration;
@@ -41,14 +41,14 @@ const SCREENFUL: usize = 20;
 #[derive(Default)]
 pub struct Table {
     detail: Detail,
-    touched: Rows,
-    left: Rows,
+    touched: KeptRows,
+    left: KeptRows,
     /// Healthy subjects are counted by their reason.
     healthy: BTreeMap<String, u64>,
 }
 
 #[derive(Default)]
-struct Rows {
+struct KeptRows {
     kept: Vec<Examined>,
     more: u64,
 }
@@ -104,7 +104,7 @@ impl Table {
         let outcome = if mode == Mode::DryRun { "would be" } else { "outcome" };
         let parts = [&self.touched, &self.left].map(|rows| rows.sorted().into_iter().map(cells).collect::<Vec<_>>());
         let [touched, left] = parts;
-        let between = (!touched.is_empty() && !left.is_empty()).then(|| Row::from(<[String; 7]>::default()));
+        let between = (!touched.is_empty() && !left.is_empty()).then(|| GridRow::from(<[String; 7]>::default()));
         let rows = touched.into_iter().chain(between).chain(left);
         let names = ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"];
         let grid = grid::within(page, names, rows, &[3]);
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-impl Rows {
+impl KeptRows {
     fn add(&mut self, examined: Examined, all: bool) {
         if all || self.kept.len() < ROWS_MAX { self.kept.push(examined) } else { self.more += 1 }
     }
@@ -125,7 +125,7 @@ impl Rows {
     }
 }
 
-fn cells(row: &Examined) -> Row<7> {
+fn cells(row: &Examined) -> GridRow<7> {
     let attempt = row.attempt.filter(|_| row.outcome.is_costly() && 0 < row.attempts_max);
     let cells = [
         row.kind.to_string(),
@@ -136,5 +136,5 @@ fn cells(row: &Examined) -> Row<7> {
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         row.reason.clone(),
     ];
-    Row::of_subject(cells, row.url.as_deref())
+    GridRow::of_subject(cells, row.url.as_deref())
 }

@@ -155,7 +155,7 @@ fn in_progress<'a>(
     owner: &Owner,
     lists: impl Iterator<Item = BoardList<'a>>,
 ) -> QueryResult<Vec<WorkRow>> {
-    let mut values = Values::default();
+    let mut values = BoundValues::default();
     let is_owned = values.is_owned(db, owner);
     let listed = lists.map(|list| {
         let states = list.states.iter().map(|state| format!("'{}'", state.name())).collect::<Vec<_>>().join(", ");
@@ -189,7 +189,7 @@ fn in_progress<'a>(
     let mut shown = details(db, kind, &rows)?;
     for row in &mut rows {
         let details = row.subject.subject_id.as_ref().and_then(|id| shown.remove(id));
-        if let Some(Details { identifier, title, agent_name, detail, plan_id, .. }) = details {
+        if let Some(ShownSubject { identifier, title, agent_name, detail, plan_id, .. }) = details {
             row.subject = SubjectRow { identifier, title: Some(title), agent_name, ..row.subject.clone() };
             (row.detail, row.plan_id) = (detail, plan_id);
         }
@@ -199,7 +199,7 @@ fn in_progress<'a>(
 
 /// The issues that escalations blocked: the first of them after a place.
 fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryResult<Vec<WorkRow>> {
-    let mut values = Values::default();
+    let mut values = BoundValues::default();
     let (is_owned, is_later) = (values.is_owned(db, owner), values.is_later(db, after));
     let query = format!(
         "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
@@ -213,7 +213,7 @@ fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryResult<
 
 /// How many issues of each owner escalations blocked.
 fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
-    let mut values = Values::default();
+    let mut values = BoundValues::default();
     let is_owned = values.is_owned(db, owner);
     let query = format!(
         "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, {NAME} AS agent_name, \
@@ -229,7 +229,7 @@ fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
 
 /// How a subject is shown.
 #[derive(Debug, QueryableByName)]
-struct Details {
+struct ShownSubject {
     #[diesel(sql_type = sql::Id)]
     subject_id: Id,
     #[diesel(sql_type = Nullable<Text>)]
@@ -245,9 +245,9 @@ struct Details {
 }
 
 /// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather read the facts of all.
-fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, Details>> {
+fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, ShownSubject>> {
     let (begin, end) = around_text(db);
-    let mut values = Values::default();
+    let mut values = BoundValues::default();
     let shown = rows.iter().filter_map(|row| Some((row.subject.subject_id.as_ref()?, row.reason.as_ref()?)));
     let shown = shown.map(|(id, reason)| {
         let (id, reason) = (values.add_text(&id.0), values.add_text(&reason.0));
@@ -268,13 +268,13 @@ fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id,
          SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail, {plan_id} AS plan_id \
          FROM w CROSS JOIN {joined}"
     );
-    let found: Vec<Details> = values.load(db, query)?;
+    let found: Vec<ShownSubject> = values.load(db, query)?;
     Ok(found.into_iter().map(|details| (details.subject_id.clone(), details)).collect())
 }
 
 /// What a query binds, in order.
 #[derive(Debug, Default)]
-struct Values(Vec<BoundValue>);
+struct BoundValues(Vec<BoundValue>);
 
 #[derive(Debug)]
 enum BoundValue {
@@ -282,7 +282,7 @@ enum BoundValue {
     Instant(RawInstant),
 }
 
-impl Values {
+impl BoundValues {
     /// Binds a value, and gives its place in the query.
     fn add(&mut self, value: BoundValue) -> usize {
         self.0.push(value);

@@ -28,13 +28,13 @@ use crate::store::{Access, Db, Timeouts};
 /// Everything that is measured at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// By the database's clock.
+    /// When it was read, by the database's clock.
     pub read_at: DateTime<Utc>,
     /// Those that the database provides.
     pub kinds: Vec<Kind>,
     pub last_success_at: Option<DateTime<Utc>>,
     pub last_sweep: Option<LastSweep>,
-    /// By kind.
+    /// How many rows of each kind are in quarantine.
     pub quarantined: BTreeMap<String, i64>,
     pub recoveries: Totals,
     pub false_rescues: i64,
@@ -58,7 +58,7 @@ pub struct Waiting {
 #[derive(Clone, Debug)]
 pub struct LastSweep {
     pub ended_at: Option<DateTime<Utc>>,
-    /// Of the shard that took longest.
+    /// How long the shard took that took longest.
     pub took: Option<TimeDelta>,
     /// The one that needs attention, if there is one.
     pub exit_code: Option<i32>,

@@ -206,7 +206,7 @@ fn current_title(db: &mut Db, plan: &Id) -> QueryResult<Option<String>> {
 }
 
 #[derive(Queryable)]
-struct StepRow {
+struct PlanStepRow {
     id: Id,
     position: i32,
     title: LossyText,
@@ -216,7 +216,7 @@ struct StepRow {
 }
 
 /// The first steps of a plan, in their order.
-fn listed_steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
+fn listed_steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<PlanStepRow>> {
     use step_facts::*;
     let columns = (subject_id, position, title, status, idle_since, stalled_after_seconds);
     let its_steps = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id));
@@ -226,7 +226,7 @@ fn listed_steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
 type ShownState = (LossyText, Option<LossyText>);
 
 /// The state of each step that is in progress, and why, by the step's id.
-fn states_of(db: &mut Db, steps: &[StepRow]) -> QueryResult<BTreeMap<Id, ShownState>> {
+fn states_of(db: &mut Db, steps: &[PlanStepRow]) -> QueryResult<BTreeMap<Id, ShownState>> {
     use step_work_state::*;
     let ids: Vec<Id> = steps.iter().map(|step| step.id.clone()).collect();
     if ids.is_empty() {

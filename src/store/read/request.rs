@@ -118,7 +118,7 @@ impl ItemSource {
 pub struct Cursor {
     pub since: RawInstant,
     pub source: ItemSource,
-    /// By what the source orders the items of one moment.
+    /// What orders the items of one moment in the source.
     pub key: Id,
 }
 

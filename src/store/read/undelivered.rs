@@ -70,7 +70,7 @@ pub struct Undelivered {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = notifications)]
-struct NotificationRow {
+struct UndeliveredRow {
     id: Id,
     destination: LossyText,
     event: LossyText,
@@ -85,11 +85,11 @@ struct NotificationRow {
 
 /// The part of a notification's details that a list shows.
 #[derive(Deserialize)]
-struct Named {
+struct NamedSubject {
     identifier: Option<String>,
 }
 
-impl NotificationRow {
+impl UndeliveredRow {
     fn into_undelivered(self, now: DateTime<Utc>) -> Undelivered {
         Undelivered {
             id: self.id,
@@ -97,7 +97,7 @@ impl NotificationRow {
             event: self.event.into(),
             kind: self.kind.into(),
             subject_id: self.subject_id,
-            identifier: self.details.read::<Named>().and_then(|named| named.identifier),
+            identifier: self.details.read::<NamedSubject>().and_then(|named| named.identifier),
             age: Age::at(Some(&self.created_at), now),
             attempts: self.attempts,
             last_error: self.last_error.map(LossyText::into),
@@ -113,7 +113,7 @@ pub fn read_notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifi
     let pending = waiting!().count().get_result(db)?;
     let oldest: Option<(RawInstant, Option<LossyText>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
-    let rows = given_up(now).order((created_at, id)).limit(PageRequest::LIMIT as i64).select(NotificationRow::as_select()).load(db)?;
+    let rows = given_up(now).order((created_at, id)).limit(PageRequest::LIMIT as i64).select(UndeliveredRow::as_select()).load(db)?;
     let age = Age::at(oldest.as_ref().map(|(since, _)| since), now);
     Ok(Notifications {
         pending,
@@ -150,6 +150,6 @@ macro_rules! failing {
 pub fn failing_from(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<(Vec<Undelivered>, i64)> {
     use notifications::{created_at, id};
     let later = after!(failing!(now), from, created_at, id);
-    let rows = later.order((created_at, id)).limit(limit).select(NotificationRow::as_select()).load(db)?;
+    let rows = later.order((created_at, id)).limit(limit).select(UndeliveredRow::as_select()).load(db)?;
     Ok((rows.into_iter().map(|row| row.into_undelivered(now)).collect(), failing!(now).count().get_result(db)?))
 }

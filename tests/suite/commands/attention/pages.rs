@@ -25,7 +25,7 @@ fn all(world: &World, limit: usize) -> Vec<(String, String)> {
     }
 }
 
-/// Of every source, much of it of one moment.
+/// Makes several items of every source, many of one moment.
 fn everything(world: &mut World) -> usize {
     let (agent, gone) = (world.agent("idle"), world.agent("terminated"));
     let (hour, old) = (world.ago(60), world.ago(600));
