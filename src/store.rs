@@ -12,10 +12,9 @@ pub mod read;
 pub mod work;
 
 pub use db::backends::Db;
-pub use db::connection::{Abort, Access, DbConnection, Durable, End, Finish, Timeouts};
+pub use db::connection::{Abort, Access, DbConnection, Durable, Ending, Finish, Timeouts};
 pub use db::label::Label;
 pub use db::written::Writes;
 pub use work::candidates::Nominated;
-pub use work::lock::Lock;
 pub(crate) use work::subject::for_kind;
-pub use work::subject::{Subject, has_any, read_alone, read_together, take_alone};
+pub use work::subject::{Lock, Subject, has_any, read_alone, read_together, take_alone};

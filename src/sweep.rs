@@ -64,7 +64,7 @@ pub use cancel::Cancel;
 pub use clock::Clocks;
 use context::ExamineContext;
 pub use examined::{Examined, Fault, Outcome};
-use guard::Held;
+use guard::Withheld;
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
@@ -213,7 +213,7 @@ impl Sweep<'_> {
             Some(guard) if self.is_full_scan() => {
                 guard::judge(guard, &mut scan, &mut round.workers, &context, &round.limits)?
             }
-            Some(_) | None => Held::Nothing,
+            Some(_) | None => Withheld::Nothing,
         };
         round.examine_but_for(&held, scan, &mut failures, &context)?;
         guard::announce(db, S::KIND, &held, &context);

@@ -8,7 +8,6 @@ pub mod find;
 pub mod issues;
 pub mod ledger;
 pub mod left_issues;
-pub(super) mod lock;
 pub mod opening;
 pub mod outbox;
 pub mod quarantine;

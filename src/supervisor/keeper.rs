@@ -277,7 +277,7 @@ impl Keeper {
         }
         // Each change is logged, and each further reason once.
         if examined.outcome.is_change() || examined.reason != self.last_reason {
-            logs::subject(&examined, &logs::Source { sweep: sweep_id, host: None, mode: "watch" });
+            logs::subject(&examined, &logs::LogSource { sweep: sweep_id, host: None, mode: "watch" });
             self.last_reason.clone_from(&examined.reason);
         }
         match examination.lost {

@@ -71,6 +71,6 @@ pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskO
         }
         Some(Lost::Commit(_) | Lost::Connection) | None => (examined, is_committed),
     };
-    logs::subject(&examined, &logs::Source { sweep: &sweep_id, host: Some(store.host.name()), mode: "request" });
+    logs::subject(&examined, &logs::LogSource { sweep: &sweep_id, host: Some(store.host.name()), mode: "request" });
     if is_done { Answer::Done(examined) } else { Answer::Failed(examined) }
 }

@@ -19,23 +19,23 @@ use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::work::candidates::Candidate;
 use crate::store::work::ledger;
-use crate::store::{Access, Db, DbConnection, Durable, End, Lock, Subject, read_alone, take_alone};
-use attempt::{Attempt, Examination, Job, Prospect, Step, UnknownCommit, leave};
+use crate::store::{Access, Db, DbConnection, Durable, Ending, Lock, Subject, read_alone, take_alone};
+use attempt::{Attempt, Examination, Job, Prospect, Stage, UnknownCommit, leave};
 use carry_out::carry_out;
 
 /// What comes next for a candidate, by its facts as they were read without a lock.
 pub fn look_at<'a, S: Subject>(candidate: Candidate, facts: Option<S>, context: &ExamineContext<'a>) -> Prospect<'a> {
     let Some(facts) = facts else { return Prospect::TakeUp(Box::new(Job::unseen(candidate))) };
-    let Attempt { id, seen, step, .. } = judge(None, facts, context, None);
+    let Attempt { id, seen, stage, .. } = judge(None, facts, context, None);
     let decided = context.describe(&id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)));
-    match (step, seen) {
-        (Step::Wanted, Some((facts, verdict))) => Prospect::TakeUp(Box::new(Job {
+    match (stage, seen) {
+        (Stage::Wanted, Some((facts, verdict))) => Prospect::TakeUp(Box::new(Job {
             lock_group: facts.lock_group().clone(),
             agent: woken(&facts, &verdict.decision).cloned(),
             decided: Some(decided),
             ..Job::unseen(candidate)
         })),
-        (step, _) => Prospect::Report(Box::new(leave(step, decided, context))),
+        (stage, _) => Prospect::Report(Box::new(leave(stage, decided, context))),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn look_alone<'a, S: Subject>(
     context: &ExamineContext<'a>,
 ) -> Option<Examination<'a>> {
     let (attempt, end) = transact::<S>(db, id, context, Access::ReadOnly);
-    (attempt.step != Step::Wanted).then(|| attempt.conclude(db, end, context))
+    (attempt.stage != Stage::Wanted).then(|| attempt.conclude(db, end, context))
 }
 
 /// Makes one attempt in a transaction of its own.
@@ -63,9 +63,9 @@ fn transact<'a, S: Subject>(
     id: &Id,
     context: &ExamineContext<'a>,
     access: Access,
-) -> (Attempt<'a, S>, End) {
+) -> (Attempt<'a, S>, Ending) {
     match db.begin_next(access, &context.timeouts, Durable::Each, false) {
-        (_, Err(abort)) => (Attempt::unseen(id.clone(), Step::NotBegun), Err(abort)),
+        (_, Err(abort)) => (Attempt::unseen(id.clone(), Stage::NotBegun), Err(abort)),
         (_, Ok(())) => {
             let attempt = take_up(db, id.clone(), context, access, None);
             (attempt, db.end().unwrap_or(Ok(())))
@@ -84,11 +84,11 @@ pub fn take_up<'a, S: Subject>(
 ) -> Attempt<'a, S> {
     db.proceed(|db| {
         let mut attempt = read_and_judge(db, id, context, access, reserved);
-        if let (Step::Written, Some((facts, verdict))) = (&attempt.step, &attempt.seen) {
+        if let (Stage::Written, Some((facts, verdict))) = (&attempt.stage, &attempt.seen) {
             match carry_out(db, &attempt.id, facts, verdict, &attempt.entry_id, context) {
                 Ok(None) => {}
                 Ok(became) => attempt.seen = became,
-                Err(error) => attempt.step = Step::Failed(error),
+                Err(error) => attempt.stage = Stage::Failed(error),
             }
         }
         (attempt.finish(), attempt)
@@ -108,8 +108,8 @@ fn read_and_judge<'a, S: Subject>(
     };
     match read {
         Ok((lock, Some(facts))) => Attempt { id, ..judge(lock.as_ref(), facts, context, reserved) },
-        Ok((_, None)) => Attempt::unseen(id, Step::Gone),
-        Err(error) => Attempt::unseen(id, Step::Failed(error)),
+        Ok((_, None)) => Attempt::unseen(id, Stage::Gone),
+        Err(error) => Attempt::unseen(id, Stage::Failed(error)),
     }
 }
 
@@ -125,14 +125,14 @@ fn judge<'a, S: Subject>(
         None => Ok(decide(&facts, context.policy)),
         Some(asked) => request::judge(asked.request, &facts, context.policy),
     };
-    let (verdict, step, wake) = match judged {
-        Err(refusal) => (decide(&facts, context.policy), Step::Refused(refusal), None),
+    let (verdict, stage, wake) = match judged {
+        Err(refusal) => (decide(&facts, context.policy), Stage::Refused(refusal), None),
         Ok(verdict) => {
-            let (step, wake) = advance(lock, &facts, &verdict, context, reserved);
-            (verdict, step, wake)
+            let (stage, wake) = advance(lock, &facts, &verdict, context, reserved);
+            (verdict, stage, wake)
         }
     };
-    Attempt { id: facts.id().clone(), entry_id: Id::generate(), seen: Some((facts, verdict)), step, wake }
+    Attempt { id: facts.id().clone(), entry_id: Id::generate(), seen: Some((facts, verdict)), stage, wake }
 }
 
 /// How far a subject may go about which this was decided, and the wake that it takes.
@@ -142,35 +142,35 @@ fn advance<'a, S: Subject>(
     verdict: &Verdict,
     context: &ExamineContext<'a>,
     reserved: Option<Reservation<'a>>,
-) -> (Step, Option<Reservation<'a>>) {
+) -> (Stage, Option<Reservation<'a>>) {
     if let Some(lock) = lock.filter(|lock| !lock.covers(facts)) {
-        return (if lock.covers_agent(facts) { Step::Held } else { Step::AgentHeld }, None);
+        return (if lock.covers_agent(facts) { Stage::Held } else { Stage::AgentHeld }, None);
     }
     let describe = || context.describe(facts.id(), Some((facts, verdict))).redacted();
     if let Some(change) = context.plan.and_then(|plan| plan.change(&describe())) {
-        return (Step::Changed(change), None);
+        return (Stage::Changed(change), None);
     }
     let is_dry_run = context.access == Access::ReadOnly;
     if !is_dry_run && context.asked.is_none() && !Outcome::of(&verdict.decision).is_change() {
-        return (Step::Decided, None);
+        return (Stage::Decided, None);
     }
     if !is_dry_run && lock.is_none() {
-        return (Step::Wanted, None);
+        return (Stage::Wanted, None);
     }
     let wake = match woken(facts, &verdict.decision) {
         None => None,
         Some(agent) => {
             match reserved.filter(|wake| wake.is_for(agent)).map_or_else(|| context.wakes.reserve(agent), Ok) {
                 Ok(wake) => Some(wake),
-                Err(_) => return (Step::Deferred, None),
+                Err(_) => return (Stage::Deferred, None),
             }
         }
     };
     if is_dry_run {
         wake.into_iter().for_each(Reservation::keep);
-        return (Step::Decided, None);
+        return (Stage::Decided, None);
     }
-    (Step::Written, wake)
+    (Stage::Written, wake)
 }
 
 /// The agent that this decision wakes.

@@ -8,7 +8,7 @@
 //! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
 //! decisions.md#the-guard-counts-decisions, decisions.md#the-guard-holds-back-the-smallest-part
 
-mod evidence;
+mod census;
 
 use anyhow::Result;
 
@@ -22,11 +22,11 @@ use crate::store::work::candidates::{Part, Portion};
 use crate::store::work::counts::{Guarded, HeldBack};
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection, Subject};
-use evidence::{Estimate, Evidence};
+use census::{Census, Estimate};
 
 /// What is held back of a kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Held {
+pub enum Withheld {
     #[default]
     Nothing,
     /// The rest is swept.
@@ -41,17 +41,17 @@ pub fn judge<S: Subject>(
     workers: &mut Workers,
     context: &ExamineContext,
     limits: &Limits,
-) -> Result<Held> {
-    let evidence = Evidence::new(guard, scan, workers, context, limits);
-    let mut judge = Judge { evidence, held: Vec::new(), tenants: Vec::new(), others: Estimate::default() };
+) -> Result<Withheld> {
+    let census = Census::new(guard, scan, workers, context, limits);
+    let mut judge = Judge { census, held: Vec::new(), tenants: Vec::new(), others: Estimate::default() };
     let held = judge.find();
-    judge.evidence.scan.end_questions();
+    judge.census.scan.end_questions();
     held
 }
 
 /// A kind that is judged, one tenant after the other.
 struct Judge<'a, 'b, 'c, S: Subject> {
-    evidence: Evidence<'a, 'b, 'c, S>,
+    census: Census<'a, 'b, 'c, S>,
     held: Vec<HeldBack>,
     /// The tenants that are judged one by one, each without what is held back of it.
     tenants: Vec<(Portion, Estimate)>,
@@ -60,18 +60,18 @@ struct Judge<'a, 'b, 'c, S: Subject> {
 }
 
 impl<S: Subject> Judge<'_, '_, '_, S> {
-    fn find(&mut self) -> Result<Held> {
-        let (whole, min) = (self.evidence.context.part, self.evidence.guard.min);
-        if self.evidence.scan.count_if_few()?.is_some_and(|candidates| candidates <= min.into()) {
-            return Ok(Held::Nothing);
+    fn find(&mut self) -> Result<Withheld> {
+        let (whole, min) = (self.census.context.part, self.census.guard.min);
+        if self.census.scan.count_if_few()?.is_some_and(|candidates| candidates <= min.into()) {
+            return Ok(Withheld::Nothing);
         }
-        let tenants = self.evidence.tenants(&whole, min.into())?;
-        let named = self.evidence.held_and(tenants.iter().map(|(tenant, _)| tenant));
+        let tenants = self.census.tenants(&whole, min.into())?;
+        let named = self.census.held_and(tenants.iter().map(|(tenant, _)| tenant));
         let of_others = Part { except: &named, ..whole };
-        self.others = self.evidence.estimate(&of_others)?;
+        self.others = self.census.estimate(&of_others)?;
         // Those with the fewest first: a tenant that takes long takes no time of the others.
         self.tenants = tenants.into_iter().rev().collect();
-        if !self.others.is_counted && self.evidence.stops(&mut self.rest()) {
+        if !self.others.is_counted && self.census.stops(&mut self.rest()) {
             self.count_others(&of_others)?;
         }
         for (tenant, estimate) in std::mem::take(&mut self.tenants) {
@@ -80,53 +80,53 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let rest = self.judge_rest(&of_others)?;
         let parts = self.held.iter().map(|part| part.guarded).reduce(Guarded::and);
         Ok(match (rest, parts) {
-            (None, None) => Held::Nothing,
-            (None, Some(parts)) if self.is_all_held(whole)? => Held::Everything(parts),
-            (None, Some(_)) => Held::Parts(std::mem::take(&mut self.held)),
-            (Some(rest), parts) => Held::Everything(parts.map_or(rest, |parts| rest.and(parts))),
+            (None, None) => Withheld::Nothing,
+            (None, Some(parts)) if self.is_all_held(whole)? => Withheld::Everything(parts),
+            (None, Some(_)) => Withheld::Parts(std::mem::take(&mut self.held)),
+            (Some(rest), parts) => Withheld::Everything(parts.map_or(rest, |parts| rest.and(parts))),
         })
     }
 
     /// Is nothing in progress but what is held back?
     fn is_all_held(&mut self, whole: Part) -> Result<bool> {
-        let except = self.evidence.held_and(self.held.iter().map(|part| &part.portion));
-        Ok(self.evidence.in_progress(&Part { except: &except, ..whole })? == 0)
+        let except = self.census.held_and(self.held.iter().map(|part| &part.portion));
+        Ok(self.census.in_progress(&Part { except: &except, ..whole })? == 0)
     }
 
     /// Holds back the smallest part of a tenant's subjects that is implausible.
     fn judge_tenant(&mut self, tenant: Portion, mut estimate: Estimate) -> Result<()> {
-        let whole = tenant.part(self.evidence.context.part.except);
+        let whole = tenant.part(self.census.context.part.except);
         // An agent that has all of them is judged with the tenant.
-        if !self.evidence.is_over()
-            && let Some(agent) = self.evidence.agent_with_most(&whole, estimate.guarded.in_progress)?
+        if !self.census.is_over()
+            && let Some(agent) = self.census.agent_with_most(&whole, estimate.guarded.in_progress)?
             && let Some(held) = self.judge_agent(Portion { group: Some(agent), ..tenant.clone() })?
         {
             self.held.push(held);
-            estimate = self.evidence.estimate(&tenant.part(&self.held_of(&tenant)))?;
+            estimate = self.census.estimate(&tenant.part(&self.held_of(&tenant)))?;
         }
-        self.evidence.judge(&tenant.part(&self.held_of(&tenant)), &mut estimate)?;
+        self.census.judge(&tenant.part(&self.held_of(&tenant)), &mut estimate)?;
         self.hold_or_keep(tenant, estimate);
         Ok(())
     }
 
     fn judge_agent(&mut self, portion: Portion) -> Result<Option<HeldBack>> {
-        let part = portion.part(self.evidence.context.part.except);
-        let mut estimate = self.evidence.estimate(&part)?;
-        self.evidence.judge(&part, &mut estimate)?;
-        let is_held = self.evidence.stops(&mut estimate.guarded);
+        let part = portion.part(self.census.context.part.except);
+        let mut estimate = self.census.estimate(&part)?;
+        self.census.judge(&part, &mut estimate)?;
+        let is_held = self.census.stops(&mut estimate.guarded);
         let Estimate { guarded, agent, .. } = estimate;
         Ok(is_held.then(|| HeldBack::new(portion, agent.as_deref(), guarded)))
     }
 
     /// Judges what is left as a whole. Each tenant is counted by itself: one that takes long is held back alone.
     fn judge_rest(&mut self, of_others: &Part) -> Result<Option<Guarded>> {
-        while self.evidence.stops(&mut self.rest()) {
+        while self.census.stops(&mut self.rest()) {
             if !self.others.is_counted {
                 self.count_others(of_others)?;
             } else if let Some(at) = self.tenants.iter().position(|(_, estimate)| !estimate.is_counted) {
                 let (tenant, estimate) = self.tenants.remove(at);
                 let except = self.held_of(&tenant);
-                let counted = self.evidence.count(&tenant.part(&except), estimate.guarded.in_progress)?;
+                let counted = self.census.count(&tenant.part(&except), estimate.guarded.in_progress)?;
                 self.hold_or_keep(tenant, counted);
             } else {
                 return self.judge_small(of_others);
@@ -139,34 +139,34 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// together, the one without which they were is held back; else all that is left: the picture is false as a whole.
     fn judge_small(&mut self, of_others: &Part) -> Result<Option<Guarded>> {
         let mut small = self.small();
-        if !self.evidence.stops(&mut small) {
+        if !self.census.stops(&mut small) {
             return Ok(None);
         }
         if !small.at_least {
-            for (tenant, estimate) in self.evidence.tenants(of_others, 0)? {
-                if self.evidence.is_over() {
+            for (tenant, estimate) in self.census.tenants(of_others, 0)? {
+                if self.census.is_over() {
                     return Ok(Some(Guarded { at_least: true, undecided: true, ..self.rest() }));
                 }
-                let part = tenant.part(self.evidence.context.part.except);
-                let counted = self.evidence.count(&part, estimate.guarded.in_progress)?;
+                let part = tenant.part(self.census.context.part.except);
+                let counted = self.census.count(&part, estimate.guarded.in_progress)?;
                 self.others.guarded = self.others.guarded.without(&counted.guarded);
                 self.hold_or_keep(tenant, counted);
             }
             self.hold_one();
         }
         let (mut small, mut rest) = (self.small(), self.rest());
-        Ok((self.evidence.stops(&mut small) && self.evidence.stops(&mut rest)).then_some(rest))
+        Ok((self.census.stops(&mut small) && self.census.stops(&mut rest)).then_some(rest))
     }
 
     fn count_others(&mut self, of_others: &Part) -> Result<()> {
         let in_progress = self.others.guarded.in_progress;
-        self.others = self.evidence.count(of_others, self.rest().in_progress)?;
+        self.others = self.census.count(of_others, self.rest().in_progress)?;
         self.others.guarded.in_progress = in_progress;
         Ok(())
     }
 
     fn hold_or_keep(&mut self, tenant: Portion, mut estimate: Estimate) {
-        match self.evidence.stops(&mut estimate.guarded) {
+        match self.census.stops(&mut estimate.guarded) {
             true => self.hold(tenant, estimate.guarded),
             false => self.tenants.push((tenant, estimate)),
         }
@@ -183,7 +183,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Holds back the one small tenant without which most of the others is at work, if there is such a one.
     fn hold_one(&mut self) {
-        let (small, guard) = (self.small(), self.evidence.guard);
+        let (small, guard) = (self.small(), self.census.guard);
         let is_it = |it: &Guarded| {
             let others = small.without(it);
             is_small(&guard, it) && !guard.exceeds_share(others.stranded, others.in_progress)
@@ -198,7 +198,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// What is held back anyway, and of this tenant.
     fn held_of(&self, tenant: &Portion) -> Vec<Portion> {
         let portions = self.held.iter().map(|part| &part.portion);
-        self.evidence.held_and(portions.filter(|portion| portion.tenant == tenant.tenant))
+        self.census.held_and(portions.filter(|portion| portion.tenant == tenant.tenant))
     }
 
     /// All that is not held back.
@@ -209,7 +209,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// The tenants of which so few are stranded that each is plausible, together.
     fn small(&self) -> Guarded {
         let all = self.tenants.iter().map(|(_, estimate)| estimate.guarded);
-        all.filter(|it| is_small(&self.evidence.guard, it)).fold(self.others.guarded, Guarded::and)
+        all.filter(|it| is_small(&self.census.guard, it)).fold(self.others.guarded, Guarded::and)
     }
 }
 
@@ -219,11 +219,11 @@ fn is_small(guard: &Guard, guarded: &Guarded) -> bool {
 
 /// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the
 /// sweep to fail.
-pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, context: &ExamineContext) {
+pub fn announce(db: &mut DbConnection, kind: Kind, held: &Withheld, context: &ExamineContext) {
     let said: Vec<(String, Guarded, String)> = match held {
-        Held::Nothing => Vec::new(),
-        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
-        Held::Parts(parts) => {
+        Withheld::Nothing => Vec::new(),
+        Withheld::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
+        Withheld::Parts(parts) => {
             parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.sentence(kind))).collect()
         }
     };

@@ -12,7 +12,7 @@ use crate::text::redact;
 
 /// What a program that reads the logs groups lines by.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct LogSource<'a> {
     pub sweep: &'a Id,
     /// None: it is not known here.
     pub host: Option<&'a str>,
@@ -21,10 +21,10 @@ pub struct Source<'a> {
 }
 
 /// One line for each subject that was touched or could not be, after its commit.
-pub fn subject(examined: &Examined, source: &Source) {
+pub fn subject(examined: &Examined, source: &LogSource) {
     let Examined { kind, id, outcome, .. } = examined;
     let (id, name, reason) = (redact(&id.0), examined.name(), redact(&examined.reason));
-    let Source { sweep, host, mode } = source;
+    let LogSource { sweep, host, mode } = source;
     let (finding, decision) = (examined.finding.map(Finding::name), examined.decision);
     macro_rules! line {
         ($log:ident, $would:expr) => {

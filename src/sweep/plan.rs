@@ -18,12 +18,12 @@ pub struct Plan {
     pub heading: Heading,
     /// In the order of the report.
     pub order: Vec<(Kind, Id)>,
-    planned: HashMap<(Kind, Id), Planned>,
+    planned: HashMap<(Kind, Id), PlannedSubject>,
 }
 
 /// One subject, as it was shown.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Planned {
+struct PlannedSubject {
     finding: Option<Finding>,
     decision: Option<String>,
     reason: String,
@@ -40,18 +40,18 @@ struct PlannedRow {
     #[serde(default)]
     shadow: bool,
     #[serde(flatten)]
-    planned: Planned,
+    planned: PlannedSubject,
 }
 
 #[derive(Deserialize)]
-struct Format {
+struct PlanFormat {
     schema: u32,
     #[serde(default)]
     databases: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct PlanDocument {
     #[serde(flatten)]
     heading: Heading,
     subjects: Vec<PlannedRow>,
@@ -60,7 +60,7 @@ struct Document {
 impl Plan {
     /// The plan of a dry run that has just ended: what it would touch.
     pub fn of<'a>(heading: Heading, rows: impl Iterator<Item = &'a Examined>) -> Plan {
-        let planned = |row: &Examined| Planned {
+        let planned = |row: &Examined| PlannedSubject {
             finding: row.finding,
             decision: row.decision.map(str::to_owned),
             reason: row.reason.clone(),
@@ -82,15 +82,15 @@ impl Plan {
         let text = String::from_utf8(bytes).map_err(|_| "expected a text in valid UTF-8".to_owned())?;
         // Asked first: another format may have other fields.
         match serde_json::from_str(&text) {
-            Ok(Format { schema, .. }) if schema != SCHEMA => {
+            Ok(PlanFormat { schema, .. }) if schema != SCHEMA => {
                 return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
             }
-            Ok(Format { databases: Some(_), .. }) => {
+            Ok(PlanFormat { databases: Some(_), .. }) => {
                 return Err("it is of several databases, expected a dry run of one".to_owned());
             }
-            Ok(Format { databases: None, .. }) | Err(_) => {}
+            Ok(PlanFormat { databases: None, .. }) | Err(_) => {}
         }
-        let document: Document = serde_json::from_str(&text).map_err(|error| {
+        let document: PlanDocument = serde_json::from_str(&text).map_err(|error| {
             format!("expected the output of `sweep --dry-run --output json` ({})", misread::json(&error))
         })?;
         match document.heading.mode {
@@ -129,7 +129,7 @@ impl Plan {
         let Some(planned) = self.planned.get(&(now.kind, now.id.clone())) else {
             return Some("nothing was planned for it".to_owned());
         };
-        let Planned { finding, decision, reason, attempt, agent_id } = planned;
+        let PlannedSubject { finding, decision, reason, attempt, agent_id } = planned;
         let decided = |decision: &str, reason: &str| format!("{decision} ({reason})");
         let then = decided(decision.as_deref().unwrap_or("nothing"), reason);
         let is = decided(now.decision.unwrap_or("nothing"), &now.reason);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::context::ExamineContext;
-use super::guard::Held;
+use super::guard::Withheld;
 use super::limits::Limits;
 use super::logs;
 use super::observer::Observer;
@@ -27,19 +27,19 @@ impl<O: Observer> Round<'_, O> {
     /// Examines what the scan yields, within the limits, but for what the guard holds back: that is put off.
     pub fn examine_but_for<S: Subject>(
         &mut self,
-        held: &Held,
+        held: &Withheld,
         mut scan: Scan<S>,
         failures: &mut Failures,
         context: &ExamineContext,
     ) -> Result<()> {
         let parts = match held {
-            Held::Nothing => return self.examine_all(scan, failures, context),
-            Held::Everything(guarded) => {
+            Withheld::Nothing => return self.examine_all(scan, failures, context),
+            Withheld::Everything(guarded) => {
                 self.summary.guard(*guarded);
                 self.summary.defer(scan.rest());
                 return Ok(());
             }
-            Held::Parts(parts) => parts,
+            Withheld::Parts(parts) => parts,
         };
         self.summary.hold_back(parts.clone());
         let held: Vec<Portion> =
@@ -64,7 +64,7 @@ impl<O: Observer> Round<'_, O> {
         let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
             let heading = &summary.heading;
             let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());
-            logs::subject(&examined, &logs::Source { sweep, host, mode });
+            logs::subject(&examined, &logs::LogSource { sweep, host, mode });
             failures.note(&examined);
             summary.count(&examined);
             observer.subject(&examined);

@@ -23,7 +23,7 @@ use super::summary::Deferred;
 use crate::store::connect::open::Url;
 use crate::store::{Access, DbConnection, Subject};
 use queues::{Contention, Queues};
-use worker::{Reply, Shared, Worker};
+use worker::{Common, Reply, Worker};
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator looks at the next ones.
 const IN_FLIGHT_PER_WORKER: usize = 64;
@@ -55,7 +55,7 @@ impl Workers {
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
         let (access, limits_of_all, contention) = (self.access, limits.clone(), Contention::default());
-        let shared = Shared { url: &self.url, access, context, limits: limits_of_all, contention };
+        let shared = Common { url: &self.url, access, context, limits: limits_of_all, contention };
         thread::scope(|scope| {
             let (sender, replies) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {

@@ -111,7 +111,7 @@ pub enum Finish {
 }
 
 /// How a transaction ended; `Ok`: as it was asked to.
-pub type End = Result<(), Abort>;
+pub type Ending = Result<(), Abort>;
 
 impl Finish {
     /// What failed is rolled back.
@@ -215,7 +215,7 @@ impl DbConnection {
         timeouts: &Timeouts,
         durable: Durable,
         flush: bool,
-    ) -> (Option<End>, Result<(), Abort>) {
+    ) -> (Option<Ending>, Result<(), Abort>) {
         let mut begin = self.begin_repeated(access, timeouts);
         if !self.is_sqlite() && access == Access::Write && durable == Durable::Together {
             begin += "; SET LOCAL synchronous_commit = off";
@@ -223,7 +223,7 @@ impl DbConnection {
         self.end_and_begin(&begin, flush)
     }
 
-    fn end_and_begin(&mut self, begin: &str, flush: bool) -> (Option<End>, Result<(), Abort>) {
+    fn end_and_begin(&mut self, begin: &str, flush: bool) -> (Option<Ending>, Result<(), Abort>) {
         let ended = match self.unfinished {
             Some(Finish::Commit) if !self.is_sqlite() => {
                 self.unfinished = None;
@@ -252,13 +252,13 @@ impl DbConnection {
 
     /// Ends the transaction that is under way, if there is one. If it is committed, it and all before it on this
     /// connection are on disk.
-    pub fn end(&mut self) -> Option<End> {
+    pub fn end(&mut self) -> Option<Ending> {
         let finish = self.unfinished.take()?;
         Some(self.end_as(finish, if self.is_sqlite() { "COMMIT" } else { FLUSHING_COMMIT }))
     }
 
     /// Ends a transaction; `commit`: by which statement, if it is to be committed.
-    fn end_as(&mut self, finish: Finish, commit: &str) -> End {
+    fn end_as(&mut self, finish: Finish, commit: &str) -> Ending {
         match finish {
             Finish::RollBack => self.roll_back().map_err(Abort::Lost),
             Finish::Commit => self.db.batch_execute(commit).map_err(|error| self.uncommitted(error)),

@@ -51,20 +51,19 @@ impl Start {
             },
             catalog::readable(db.dialect(), "untaken_wakes"),
         ];
-        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
-        let (database, now, sweeps, recovery, has_untaken_wakes): Row =
+        let row: StartRow =
             select(sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", ")))
                 .get_result(db)?;
         Ok(Start {
-            database: database.into(),
-            now,
-            newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
-            newest_recovery: recovery.and_then(|at| at.instant()),
-            has_untaken_wakes,
+            database: row.database.into(),
+            now: row.now,
+            newest_sweeps: row.sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
+            newest_recovery: row.newest_recovery.and_then(|at| at.instant()),
+            has_untaken_wakes: row.has_untaken_wakes,
         })
     }
 
-    /// What is there to do about these kinds, whoever's they are?
+    /// Asks what there is to do about these kinds, in all tenants.
     pub fn glance(&self, db: &mut Db, kinds: &[Kind], policy: &Policy) -> QueryResult<Glance> {
         let any = |relation: &str| format!("EXISTS (SELECT 1 FROM {relation})");
         let any_of = |relations: Vec<String>| relations.iter().map(|it| any(it)).collect::<Vec<_>>().join(" OR ");
@@ -108,6 +107,16 @@ impl Start {
     }
 }
 
+#[derive(Queryable)]
+struct StartRow {
+    database: LossyText,
+    now: DateTime<Utc>,
+    /// The ids of the newest sweeps, with commas between them.
+    sweeps: Option<String>,
+    newest_recovery: Option<RawInstant>,
+    has_untaken_wakes: bool,
+}
+
 /// What a glance asks in SQL, in this order.
 #[derive(Clone, Copy, Queryable)]
 struct Answers {
@@ -123,11 +132,11 @@ struct Answers {
 /// What there is in a database, at the first glance.
 #[derive(Clone, Debug)]
 pub struct Glance {
-    /// The kinds that have any.
+    /// The kinds that have candidates.
     pub candidates: Vec<Kind>,
     /// A subject failed in a sweep before.
     pub has_failures: bool,
-    /// One is in quarantine, or one of which something is open was deleted.
+    /// A subject is in quarantine, or one of which something is open was deleted.
     pub is_unsettled: bool,
     /// A sweep would look at nothing, write nothing, and notify nobody.
     pub is_calm: bool,

@@ -185,8 +185,8 @@ pub fn write<'a>(writes: &mut Writes<'a>, subscriptions: &Subscriptions, notice:
 /// The guard that stops sweep after sweep is reported once in this time.
 const GUARD_NOTIFIED_EVERY: TimeDelta = TimeDelta::days(1);
 
-/// Queues what the guard held back, where people were not notified of it within a day. `part`: the part of the kind; empty:
-/// the whole.
+/// Queues what the guard held back, where people were not notified of it within a day. `part`: the part of the kind;
+/// empty: the whole.
 pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, part: &str) -> QueryResult<()> {
     let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
@@ -203,8 +203,8 @@ pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, 
     writes.execute(db)
 }
 
-/// Queues what lasts: once when it begins, once when nothing works any more, and once when it is over, whatever sweeps see
-/// in between. `of`: the tenant that it is limited to.
+/// Queues what lasts: once when it begins, once when nothing works any more, and once when it is over, whatever sweeps
+/// see in between. `of`: the tenant that it is limited to.
 pub fn queue_outage(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     let to_notify = |db: &mut Db| -> QueryResult<Vec<Destination>> {
@@ -265,9 +265,9 @@ fn insert<'a>(writes: &mut Writes<'a>, destination: Destination, notice: &'a Not
     writes.insert("notifications", row);
 }
 
-/// Keeps others from deciding what is sent until the end of this transaction; what is queued for it is not held up. Unlike an
-/// advisory lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has
-/// one writer at a time anyway.
+/// Keeps others from deciding what is sent until the end of this transaction; what is queued for it is not held up.
+/// Unlike an advisory lock, which every role of the database may hold for ever, this one takes rights on the table.
+/// SQLite has one writer at a time anyway.
 pub fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
     match db {
         Db::Postgres(db) => db.batch_execute("LOCK TABLE notifications IN SHARE UPDATE EXCLUSIVE MODE"),

@@ -1,17 +1,17 @@
-//! What the store does with a subject, whatever its kind.
+//! What the store does with a subject, whatever its kind: how it is taken, read and written.
 
 use std::collections::HashMap;
 
+use diesel::deserialize;
 use diesel::prelude::*;
 
 use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
-use crate::store::db::columns::{FromColumns, read_many, read_one};
+use crate::store::db::columns::{Columns, FromColumns, read_many, read_one, take_one};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::{Links, SubjectPage};
 use crate::store::work::candidates::Nominated;
-use crate::store::work::lock::take;
-use crate::store::{Abort, Db, DbConnection, Label, Lock, Timeouts};
+use crate::store::{Abort, Db, DbConnection, Label, Timeouts};
 
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
@@ -89,6 +89,17 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
     fn recover<'a>(&'a self, writes: &mut Writes<'a>);
 }
 
+/// What a transaction holds of one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lock {
+    /// The whole database, as SQLite does.
+    Everything,
+    /// The subject, and these of the rows that it refers to.
+    Rows { agent: Option<Id>, issue: Option<Id> },
+    /// Somebody else has the subject, or it is gone.
+    Nothing,
+}
+
 impl Lock {
     /// Is everything held that a recovery with these facts refers to? An agent that does not exist cannot be. More may
     /// be: a row names what its facts do not know of, such as another tenant's issue.
@@ -111,6 +122,28 @@ impl Lock {
 
 fn holds(held: Option<&Id>, needed: Option<&Id>) -> bool {
     needed.is_none() || held == needed
+}
+
+/// What a row says of the lock, where its subject was taken; then the facts.
+impl<F: FromColumns> FromColumns for (Lock, F) {
+    fn from_columns(columns: &mut impl Columns) -> deserialize::Result<(Lock, F)> {
+        let held = columns.get("held")?;
+        let (agent, issue) = (columns.get("held_agent_id")?, columns.get("held_issue_id")?);
+        let lock = if held { Lock::Rows { agent, issue } } else { Lock::Nothing };
+        Ok((lock, F::from_columns(columns)?))
+    }
+}
+
+/// Takes a subject of this kind: returns what is held of it, and its facts, if it has any.
+fn take<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<(Lock, Option<F>)> {
+    match db {
+        Db::Postgres(_) => {
+            let taken = take_one(db, kind, id)?;
+            Ok(taken.map_or((Lock::Nothing, None), |(lock, facts)| (lock, Some(facts))))
+        }
+        // SQLite's BEGIN IMMEDIATE holds the whole database already.
+        Db::Sqlite(_) => Ok((Lock::Everything, read_one(db, kind, id)?)),
+    }
 }
 
 /// The complete facts of one subject.

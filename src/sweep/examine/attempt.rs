@@ -7,7 +7,7 @@ use crate::rules::{Id, Verdict};
 use crate::store::db::errors;
 use crate::store::hosts::rights;
 use crate::store::work::candidates::Candidate;
-use crate::store::{Abort, DbConnection, End, Finish, Subject};
+use crate::store::{Abort, DbConnection, Ending, Finish, Subject};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::examined::{Examined, Fault, Outcome};
 use crate::sweep::limits::{Full, Reservation, WakeBudget};
@@ -63,7 +63,7 @@ impl<'a> Job<'a> {
 
     /// What there is to report if no wake is left for its agent.
     pub fn into_deferred(self, context: &ExamineContext) -> Option<Examined> {
-        self.decided.map(|decided| leave(Step::Deferred, decided, context))
+        self.decided.map(|decided| leave(Stage::Deferred, decided, context))
     }
 }
 
@@ -74,14 +74,14 @@ pub struct Attempt<'a, S> {
     pub entry_id: Id,
     /// None: the subject is gone, or could not be read.
     pub seen: Option<(S, Verdict)>,
-    pub step: Step,
+    pub stage: Stage,
     /// The wake that it takes if it is written.
     pub wake: Option<Reservation<'a>>,
 }
 
 /// How far an attempt got.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum Stage {
     /// Its transaction could not begin.
     NotBegun,
     Gone,
@@ -132,39 +132,39 @@ pub struct UnknownCommit<'a> {
 
 impl<'a, S: Subject> Attempt<'a, S> {
     /// An attempt that has not seen the subject.
-    pub fn unseen(id: Id, step: Step) -> Attempt<'a, S> {
-        Attempt { id, entry_id: Id::generate(), seen: None, step, wake: None }
+    pub fn unseen(id: Id, stage: Stage) -> Attempt<'a, S> {
+        Attempt { id, entry_id: Id::generate(), seen: None, stage, wake: None }
     }
 
     /// How its transaction is to end. decisions.md#only-what-changed-is-committed
     pub fn finish(&self) -> Finish {
-        if self.step == Step::Written { Finish::Commit } else { Finish::RollBack }
+        if self.stage == Stage::Written { Finish::Commit } else { Finish::RollBack }
     }
 
     /// What there is to report of it, now that its transaction has ended.
-    pub fn conclude(self, db: &mut DbConnection, end: End, context: &ExamineContext<'a>) -> Examination<'a> {
-        let Attempt { id, entry_id, seen, step, wake } = self;
+    pub fn conclude(self, db: &mut DbConnection, end: Ending, context: &ExamineContext<'a>) -> Examination<'a> {
+        let Attempt { id, entry_id, seen, stage, wake } = self;
         let decided = context.describe(&id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)));
         let is_lost = matches!(end, Err(Abort::Lost(_)));
         let lost = is_lost.then_some(Lost::Connection);
         let left = |examined| Examination { examined, refusal: None, is_committed: false, lost };
-        match (step, end) {
-            (Step::Written, Ok(())) => {
+        match (stage, end) {
+            (Stage::Written, Ok(())) => {
                 wake.into_iter().for_each(Reservation::keep);
                 Examination { is_committed: true, ..left(decided) }
             }
-            (Step::Written, Err(Abort::Unknown(error))) => {
+            (Stage::Written, Err(Abort::Unknown(error))) => {
                 let commit = UnknownCommit { entry_id, intended: decided.outcome, wake };
                 let examined = Examined { outcome: Outcome::Unknown, reason: errors::error_chain(&error), ..decided };
                 Examination { lost: Some(Lost::Commit(commit)), ..left(examined) }
             }
             (
-                Step::Written | Step::NotBegun,
+                Stage::Written | Stage::NotBegun,
                 Err(Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error)),
             )
-            | (Step::Failed(error), _) => left(fail::<S>(db, decided, &error, is_lost)),
-            (Step::Refused(refusal), _) => Examination { refusal: Some(refusal), ..left(decided) },
-            (step, _) => left(leave(step, decided, context)),
+            | (Stage::Failed(error), _) => left(fail::<S>(db, decided, &error, is_lost)),
+            (Stage::Refused(refusal), _) => Examination { refusal: Some(refusal), ..left(decided) },
+            (stage, _) => left(leave(stage, decided, context)),
         }
     }
 }
@@ -187,18 +187,18 @@ fn fail<S: Subject>(db: &mut DbConnection, decided: Examined, error: &Error, is_
 }
 
 /// What there is to report of a subject about which nothing was written.
-pub fn leave(step: Step, decided: Examined, context: &ExamineContext) -> Examined {
-    let (outcome, reason) = match step {
-        Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::NotBegun | Step::Failed(_) => {
+pub fn leave(stage: Stage, decided: Examined, context: &ExamineContext) -> Examined {
+    let (outcome, reason) = match stage {
+        Stage::Decided | Stage::Refused(_) | Stage::Wanted | Stage::Written | Stage::NotBegun | Stage::Failed(_) => {
             return decided;
         }
-        Step::Held | Step::AgentHeld => (Outcome::Busy, "somebody else has it in hand".to_owned()),
+        Stage::Held | Stage::AgentHeld => (Outcome::Busy, "somebody else has it in hand".to_owned()),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
-        Step::Gone if decided.id.0.contains('\u{FFFD}') => (Outcome::Unreadable, "its id is no UTF-8".to_owned()),
-        Step::Gone if context.plan.is_some() => (Outcome::Changed, "it no longer exists".to_owned()),
-        Step::Gone => (Outcome::Healthy, "it no longer exists".to_owned()),
-        Step::Changed(change) => (Outcome::Changed, change),
-        Step::Deferred => {
+        Stage::Gone if decided.id.0.contains('\u{FFFD}') => (Outcome::Unreadable, "its id is no UTF-8".to_owned()),
+        Stage::Gone if context.plan.is_some() => (Outcome::Changed, "it no longer exists".to_owned()),
+        Stage::Gone => (Outcome::Healthy, "it no longer exists".to_owned()),
+        Stage::Changed(change) => (Outcome::Changed, change),
+        Stage::Deferred => {
             let wakes = context.wakes.per_agent_max;
             let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
             (Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))

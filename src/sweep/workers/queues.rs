@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::rules::Id;
 use crate::store::db::errors;
-use crate::sweep::examine::attempt::{Company, Job, Step};
+use crate::sweep::examine::attempt::{Company, Job, Stage};
 use crate::text::redact;
 
 /// Where workers of this sweep were in one another's way.
@@ -31,10 +31,10 @@ impl Contention {
 
     /// Beside whom a subject is to be taken up again that got so far, if another worker of this sweep may have been in
     /// its way.
-    pub fn company_of_next_try(&self, job: &Job, step: &Step) -> Option<Company> {
-        let waited_in_vain = matches!(step, Step::Failed(error) if errors::is_lock_timeout(error));
+    pub fn company_of_next_try(&self, job: &Job, stage: &Stage) -> Option<Company> {
+        let waited_in_vain = matches!(stage, Stage::Failed(error) if errors::is_lock_timeout(error));
         match job.company {
-            Company::Anybody if waited_in_vain || *step == Step::AgentHeld => {
+            Company::Anybody if waited_in_vain || *stage == Stage::AgentHeld => {
                 self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(job.candidate.group.clone());
                 Some(Company::OtherAgents)
             }

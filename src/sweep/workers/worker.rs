@@ -15,9 +15,9 @@ use super::queues::Contention;
 use crate::rules::Id;
 use crate::store::connect::open::Url;
 use crate::store::db::errors;
-use crate::store::{Access, DbConnection, Durable, End, Subject};
+use crate::store::{Access, DbConnection, Durable, Ending, Subject};
 use crate::sweep::context::ExamineContext;
-use crate::sweep::examine::attempt::{Attempt, Company, Examination, Job, Lost, Step, UnknownCommit};
+use crate::sweep::examine::attempt::{Attempt, Company, Examination, Job, Lost, Stage, UnknownCommit};
 use crate::sweep::examine::{look_alone, settle, take_up};
 use crate::sweep::examined::{Examined, Fault, Outcome};
 use crate::sweep::limits::{Limits, Reservation};
@@ -26,7 +26,7 @@ use crate::sweep::limits::{Limits, Reservation};
 const FLUSHED_WITHIN: Duration = Duration::from_millis(100);
 
 /// What the workers of one kind share.
-pub struct Shared<'p, 'a> {
+pub struct Common<'p, 'a> {
     pub url: &'p Url,
     pub access: Access,
     pub context: &'p ExamineContext<'a>,
@@ -48,7 +48,7 @@ pub enum Reply<'a> {
 pub struct Worker<'p, 'a, S> {
     number: usize,
     connection: &'p mut Option<DbConnection>,
-    shared: &'p Shared<'p, 'a>,
+    shared: &'p Common<'p, 'a>,
     replies: Sender<(usize, Reply<'a>)>,
     /// The subject whose transaction has not ended.
     taken_up: Option<Attempt<'a, S>>,
@@ -71,7 +71,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     pub fn new(
         number: usize,
         connection: &'p mut Option<DbConnection>,
-        shared: &'p Shared<'p, 'a>,
+        shared: &'p Common<'p, 'a>,
         replies: Sender<(usize, Reply<'a>)>,
     ) -> Worker<'p, 'a, S> {
         Worker {
@@ -146,7 +146,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     }
 
     fn take_up(&mut self, mut job: Box<Job<'a>>) {
-        let (Shared { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
+        let (Common { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         if !self.is_prepared {
             db.plan_taking(S::KIND, &context.timeouts);
             self.is_prepared = true;
@@ -161,12 +161,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         let Some(db) = &mut *self.connection else { return };
         let id = job.candidate.id.clone();
         if let Err(abort) = begun {
-            self.taken_up = Some(Attempt::unseen(id, Step::NotBegun));
+            self.taken_up = Some(Attempt::unseen(id, Stage::NotBegun));
             self.conclude(Some(Err(abort)), false);
             return;
         }
         let attempt = take_up(db, id, context, *access, job.wake.take());
-        if let Some(company) = self.shared.contention.company_of_next_try(&job, &attempt.step) {
+        if let Some(company) = self.shared.contention.company_of_next_try(&job, &attempt.stage) {
             let ended = db.end();
             if let Some(Ok(())) = ended {
                 (job.company, job.wake) = (company, attempt.wake);
@@ -176,7 +176,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             self.conclude(ended, true);
             return;
         }
-        let is_written = attempt.step == Step::Written;
+        let is_written = attempt.stage == Stage::Written;
         self.taken_up = Some(attempt);
         // Whatever else came of it, why may have to be asked for.
         if !is_written {
@@ -198,7 +198,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     /// Ends the transaction that is under way, and answers for all.
     fn flush(&mut self) {
         self.end();
-        let (Shared { context, .. }, false) = (self.shared, self.unflushed.is_empty()) else { return };
+        let (Common { context, .. }, false) = (self.shared, self.unflushed.is_empty()) else { return };
         match self.connection.as_mut().map(|db| db.flush(&context.timeouts)) {
             Some(Ok(())) => self.answer_flushed(),
             Some(Err(error)) => {
@@ -217,7 +217,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
 
     /// Answers for the subject whose transaction has ended, as soon as it is on disk. Returns whether the connection
     /// survived it.
-    fn conclude(&mut self, ended: Option<End>, flushed: bool) -> bool {
+    fn conclude(&mut self, ended: Option<Ending>, flushed: bool) -> bool {
         let (Some(attempt), Some(end), Some(db)) = (self.taken_up.take(), ended, &mut *self.connection) else {
             return true;
         };

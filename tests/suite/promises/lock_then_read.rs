@@ -18,7 +18,7 @@ use crate::support::world::{On, World};
 /// What the reader waits for, while the host queues a wake.
 struct Barrier {
     close: &'static str,
-    /// Of pg_locks: what a reader that waits there has not been granted.
+    /// A condition on pg_locks: what a reader that waits there has not been granted.
     awaited: &'static str,
     open: &'static str,
 }

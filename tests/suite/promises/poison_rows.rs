@@ -23,7 +23,7 @@ fn sweep_beside(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)
     assert_eq!(swept.count("issues", "failed"), 0, "{poison}: {}", swept.json);
 }
 
-/// The same, and the report must name the row and say what is wrong with it.
+/// Sweeps beside a row that cannot be read: the report must name the row and say what is wrong with it.
 fn unreadable(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) {
     let agent = world.agent("idle");
     let (bad, good) = (world.orphan(&agent), world.orphan(&agent));

@@ -8,7 +8,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use crate::support::databases::template_with;
 use crate::support::world::{On, World};
 
-/// Of 30,000 issues and steps each, 1 % and 0.1 % are in progress; the rest is history.
+/// 1 % of 30,000 issues and 0.1 % of as many steps are in progress; the rest is history.
 const HISTORY: &str = "
     set session_replication_role = replica;
     insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, 99) n;
@@ -122,7 +122,7 @@ fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     assert!(plan.contains("Index Cond: (identifier = 'ACM-12'::text)"), "{plan}");
 }
 
-/// Of 50,000 runs, 1 % are running: they are found through the host's index on the status, and nothing else is read.
+/// 1 % of 50,000 runs are running: they are found through the host's index on the status, and nothing else is read.
 #[test]
 fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
     let mut world = World::new(On::Paperclip);
@@ -217,7 +217,7 @@ fn what_a_reader_of_facts_does_not_ask_for_is_not_computed() {
         [(On::Postgres, "issue_facts"), (On::Postgres, "step_facts"), (On::Paperclip, "sweep.issue_facts")]
     {
         let mut world = World::new(on);
-        // Of several subjects: where one is asked for by its id, PostgreSQL 16 and newer join all that is grouped.
+        // Two subjects are asked for: for one id, PostgreSQL 16 and newer join all that is grouped.
         let ids = [1, 2].map(|n| format!("'00000000-0000-4000-8000-00000000000{n}'")).join(", ");
         let mut plan =
             |column: &str| explain(&mut world, &format!("select {column} from {facts} where subject_id in ({ids})"));

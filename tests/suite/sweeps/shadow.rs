@@ -36,7 +36,7 @@ on_each_host! {
             }
             assert_eq!(dry.subject(&issue)["shadow"], false);
         }
-        // It was as it is all along: what is on finds it as new.
+        // Nothing has changed it: what is on finds it as new.
         assert_eq!(world.sweep().count("issues", "continued"), 3);
     }
 

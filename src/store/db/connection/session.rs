@@ -1,5 +1,6 @@
-//! How long a statement, a lock and a commit are waited for, and the settings of a session of PostgreSQL's. Behind a transaction pooler it is somebody else's in turn, who leaves in
-//! it what he has set: each transaction sets first what it goes by.
+//! How long a statement, a lock and a commit are waited for, and the settings of a session of PostgreSQL's. Behind a
+//! transaction pooler the session is somebody else's in turn, and holds what that one has set: each transaction sets
+//! first what it goes by.
 
 use std::time::Duration;
 

@@ -62,7 +62,7 @@ fn compared<S: Subject>(world: &mut World, all: &[Id], stranded: BoardState) -> 
     exempted
 }
 
-/// Of sixteen, four are not exempt while their tenant is not: two of four agents' exemptions hold, and two of four of
+/// Four of sixteen are not exempt while their tenant is not: two of four agents' exemptions hold, and two of four of
 /// their own.
 const EXPECTED: [usize; 4] = [12, 16, 16, 12];
 

@@ -17,7 +17,7 @@ use crate::support::program::{BINARY, sweep_at};
 use crate::support::server::Server;
 use crate::support::wait::wait_until;
 
-/// So many that a sweep of them is under way when its server goes.
+/// Issues enough that a sweep of them is under way when its server goes.
 const ORPHANS: usize = 400;
 
 pub fn texts(url: &str, query: &str) -> Vec<String> {
@@ -97,7 +97,7 @@ fn a_server_that_restarts_at_once_in_mid_sweep_loses_and_doubles_nothing() {
 fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
     let primary = Server::start().with_orphans(ORPHANS);
     let standby = primary.standby();
-    // Not before: the standby's own settings are a copy, and it will have no standby to wait for.
+    // Later than its start: the standby's own settings are a copy, and it will have no standby to wait for.
     run(&mut connect(&primary.url), "alter system set synchronous_standby_names = '*'");
     run(&mut connect(&primary.url), "select pg_reload_conf()");
     let place = |server: &Server| server.directory.path().display().to_string();
@@ -114,7 +114,7 @@ fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
 
     let reported = sweep_disturbed_by(&url, 20, || {
         primary.crash();
-        // Until it is promoted there is no server to write to.
+        // Before it is promoted there is no server to write to.
         sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
         standby.promote();
     });

@@ -64,7 +64,7 @@ fn no_url_in_the_wrong_place_is_repeated_with_its_password() {
         let misspelt = format!("--databse={url}");
         let lines: [&[&str]; 5] =
             [&[url], &["--limit", url], &["--dry-run", url], &[&misspelt], &["demo", "--database", url]];
-        // Of a demo, only the command itself knows that it takes no URL of a server.
+        // Only the command of a demo itself knows that it takes no URL of a server.
         for line in &lines[..4] {
             let said = mistake(line);
             assert!(!shows_a_secret(&said), "{line:?}: {said}");

@@ -39,7 +39,7 @@ impl Estimate {
 }
 
 /// What the database knows of one kind, and how long it may be asked.
-pub struct Evidence<'a, 'b, 'c, S: Subject> {
+pub struct Census<'a, 'b, 'c, S: Subject> {
     pub guard: Guard,
     pub context: &'a ExamineContext<'c>,
     pub scan: &'a mut Scan<'b, S>,
@@ -49,7 +49,7 @@ pub struct Evidence<'a, 'b, 'c, S: Subject> {
     until: Instant,
 }
 
-impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
+impl<'a, 'b, 'c, S: Subject> Census<'a, 'b, 'c, S> {
     /// Half of the time that is left is the sweep's.
     pub fn new(
         guard: Guard,
@@ -58,7 +58,7 @@ impl<'a, 'b, 'c, S: Subject> Evidence<'a, 'b, 'c, S> {
         context: &'a ExamineContext<'c>,
         limits: &'a Limits,
     ) -> Self {
-        Evidence { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
+        Census { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
     }
 
     /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of
