@@ -201,7 +201,7 @@ impl Sweep<'_> {
             true => Failures::load::<S>(db, &context)?,
             false => Failures::default(),
         };
-        round.summary.in_quarantine(failures.in_quarantine());
+        round.summary.current().in_quarantine = failures.in_quarantine;
         let mut scan = match &self.named {
             None => Scan::<S>::new(db, &context),
             Some(subjects) => Scan::named(db, &context, subjects),

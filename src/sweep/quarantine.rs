@@ -31,7 +31,8 @@ const FEW_MAX: u64 = 3;
 #[derive(Default)]
 pub struct Failures {
     before: HashSet<Id>,
-    in_quarantine: u64,
+    /// Subjects of the kind that are not examined any more.
+    pub in_quarantine: u64,
     unreadable: FailureRate,
     unwritten: FailureRate,
     healed: Vec<Id>,
@@ -73,10 +74,6 @@ impl Failures {
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
         Ok(Failures { before, in_quarantine, ..Failures::default() })
-    }
-
-    pub fn in_quarantine(&self) -> u64 {
-        self.in_quarantine
     }
 
     /// A database that was full, or went away, says nothing of the subject, and neither does a right that is missing.

@@ -35,13 +35,13 @@ impl<O: Observer> Round<'_, O> {
         let parts = match held {
             Withheld::Nothing => return self.examine_all(scan, failures, context),
             Withheld::Everything(guarded) => {
-                self.summary.guard(*guarded);
+                self.summary.current().guard = Some(*guarded);
                 self.summary.defer(scan.rest());
                 return Ok(());
             }
             Withheld::Parts(parts) => parts,
         };
-        self.summary.hold_back(parts.clone());
+        self.summary.current().held_back = parts.clone();
         let held: Vec<Portion> =
             parts.iter().map(|part| part.portion.clone()).chain(context.part.except.to_vec()).collect();
         let rest = ExamineContext { part: Part { except: &held, ..context.part }, ..*context };

@@ -14,7 +14,7 @@ use crate::conclusion::{Conclusion, Failure};
 use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
 use crate::store::work::candidates::{Candidate, Portion};
-use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Outcome, Tally};
+use crate::store::work::counts::{KindCounts, KindMode, Outcome, Tally};
 use crate::store::work::ledger::Ended;
 use crate::store::work::wakes::StuckWakes;
 use crate::text::redact_id;
@@ -71,25 +71,14 @@ impl Summary {
         self.kinds.push(KindReport { kind, counts: KindCounts { provided, mode, ..KindCounts::default() } });
     }
 
-    fn kind(&mut self) -> &mut KindCounts {
+    /// The counts of the kind that has begun.
+    pub(super) fn current(&mut self) -> &mut KindCounts {
         &mut self.kinds.last_mut().expect("a kind has begun").counts
-    }
-
-    pub(super) fn guard(&mut self, guarded: Guarded) {
-        self.kind().guard = Some(guarded);
-    }
-
-    pub(super) fn hold_back(&mut self, held_back: Vec<HeldBack>) {
-        self.kind().held_back = held_back;
-    }
-
-    pub(super) fn in_quarantine(&mut self, subjects: u64) {
-        self.kind().in_quarantine = subjects;
     }
 
     /// Counts a subject of the kind that has begun.
     pub fn count(&mut self, examined: &Examined) {
-        let report = self.kind();
+        let report = self.current();
         report.tally.count(examined.outcome);
         if examined.outcome == Outcome::Deferred {
             report.oldest_deferred_at = report.oldest_deferred_at.into_iter().chain(examined.idle_since).min();
@@ -110,7 +99,7 @@ impl Summary {
 
     /// Counts subjects that were not examined.
     pub(super) fn defer(&mut self, deferred: Deferred) {
-        let report = self.kind();
+        let report = self.current();
         let mut all = Deferred { count: report.tally.deferred, oldest: report.oldest_deferred_at };
         all.add(deferred);
         (report.tally.deferred, report.oldest_deferred_at) = (all.count, all.oldest);

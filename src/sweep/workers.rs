@@ -109,6 +109,9 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
                     self.take(worker, reply);
                 }
             }
+            if !self.may_begin() {
+                self.queues.give_up_waiting().for_each(|job| self.not_begun.add(Deferred::one(&job.candidate)));
+            }
             self.queues.send_one_alone();
             if self.queues.in_flight() == 0 {
                 let waiting = self.waiting.iter().map(|job| Deferred::one(&job.candidate));
@@ -132,7 +135,7 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
 
     fn hand_out(&mut self, mut job: Box<Job<'a>>) {
         match job.reserve(self.context.wakes) {
-            Ok(()) => self.queues.send(job),
+            Ok(()) => self.queues.send(*job),
             Err(Full::ForNow) => self.waiting = Some(job),
             Err(Full::ForGood) => job.into_deferred(self.context).into_iter().for_each(|examined| self.count(examined)),
         }
@@ -149,13 +152,13 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
             Reply::Examined(examined) => {
                 self.limits.progress.step();
                 self.queues.answered(worker, &examined.id);
-                self.count(examined);
+                self.count(*examined);
             }
             Reply::NotBegun(job) => {
                 self.limits.progress.step();
                 self.queues.answered(worker, &job.candidate.id);
                 match self.may_begin() {
-                    true => self.queues.send(job),
+                    true => self.queues.send(*job),
                     false => self.not_begun.add(Deferred::one(&job.candidate)),
                 }
             }

@@ -58,22 +58,22 @@ pub struct Queues<'s, 'a> {
     shared: HashMap<Id, Id>,
     /// Subjects of contended agents: each is sent to its agent's one worker when no other worker has such a subject in
     /// hand. Sent earlier, it would wait for a row that another worker of this sweep holds, and might wait in vain.
-    parked: Vec<Box<Job<'a>>>,
-    /// Subjects that waited in vain although one worker did all work of their agent: where a trigger writes a row that
-    /// agents share, workers of this sweep may meet there. Each is sent when nobody has anything in hand.
-    alone: Vec<Box<Job<'a>>>,
+    parked: Vec<Job<'a>>,
+    /// Subjects that waited in vain although one worker did all work of their agent: each is sent when nobody has
+    /// anything in hand. decisions.md#rivals-within-a-sweep
+    alone: Vec<Job<'a>>,
     is_one_alone: bool,
 }
 
 struct Queue<'a> {
     /// None: the worker has no connection.
-    sender: Option<Sender<Box<Job<'a>>>>,
+    sender: Option<Sender<Job<'a>>>,
     /// Jobs that are not answered.
     in_flight: usize,
 }
 
 impl<'s, 'a> Queues<'s, 'a> {
-    pub fn new(senders: Vec<Sender<Box<Job<'a>>>>, contention: &'s Contention) -> Queues<'s, 'a> {
+    pub fn new(senders: Vec<Sender<Job<'a>>>, contention: &'s Contention) -> Queues<'s, 'a> {
         let queues = senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect();
         let (shared, parked, alone) = (HashMap::new(), Vec::new(), Vec::new());
         Queues { queues, contention, shared, parked, alone, is_one_alone: false }
@@ -98,7 +98,7 @@ impl<'s, 'a> Queues<'s, 'a> {
     }
 
     /// Sends a job to its worker, at once or when nobody is in its way any more.
-    pub fn send(&mut self, mut job: Box<Job<'a>>) {
+    pub fn send(&mut self, mut job: Job<'a>) {
         if self.contention.has(&job.candidate.group) {
             job.company = job.company.max(Company::OtherAgents);
         }
@@ -119,6 +119,11 @@ impl<'s, 'a> Queues<'s, 'a> {
         }
     }
 
+    /// The jobs that wait for other workers, none of which is sent any more.
+    pub fn give_up_waiting(&mut self) -> impl Iterator<Item = Job<'a>> {
+        std::mem::take(&mut self.parked).into_iter().chain(std::mem::take(&mut self.alone))
+    }
+
     /// Sends a job that nobody else is to be at work beside, if there is one and nobody has anything in hand.
     pub fn send_one_alone(&mut self) {
         if self.in_hand() == 0
@@ -132,7 +137,7 @@ impl<'s, 'a> Queues<'s, 'a> {
     /// Subjects of one lock group go to one worker: they lock the same rows, and would find one another busy. The
     /// groups of a worker that retired are spread over the others, whose own stay where they are. A subject that shares
     /// nothing goes to the worker that has the least to do.
-    fn hand_to_worker(&mut self, job: Box<Job<'a>>) {
+    fn hand_to_worker(&mut self, job: Job<'a>) {
         let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
         let at_work: Vec<usize> = (0..self.queues.len()).filter(is_at_work).collect();
         let is_shared = job.company == Company::Anybody;

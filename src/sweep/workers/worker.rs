@@ -37,7 +37,7 @@ pub struct Common<'p, 'a> {
 /// What a worker replies, with its number.
 pub enum Reply<'a> {
     /// What became of one subject that was handed out.
-    Examined(Examined),
+    Examined(Box<Examined>),
     /// The subject was not begun, or is to be taken up again.
     NotBegun(Box<Job<'a>>),
     /// Why the worker could not get a connection: it takes up nothing more.
@@ -87,7 +87,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     }
 
     /// Runs until the channel of jobs closes; a panic goes on in the coordinator.
-    pub fn work(mut self, jobs: &Receiver<Box<Job<'a>>>) {
+    pub fn work(mut self, jobs: &Receiver<Job<'a>>) {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             loop {
                 let job = match self.is_under_way() {
@@ -106,21 +106,21 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         }
     }
 
-    fn begin(&mut self, job: Box<Job<'a>>) {
+    fn begin(&mut self, job: Job<'a>) {
         if self.shared.limits.are_over() {
-            return self.reply(Reply::NotBegun(job));
+            return self.reply(Reply::NotBegun(Box::new(job)));
         }
         if job.company == Company::Anybody && self.shared.contention.has(&job.candidate.group) {
             // The agent's one worker is not to wait for what this one has in hand.
             self.end();
-            return self.reply(Reply::NotBegun(job));
+            return self.reply(Reply::NotBegun(Box::new(job)));
         }
         // Before it is connected: the connection may be lost with it.
         if self.taken_up.is_none() && is_flush_due(&self.unflushed) {
             self.flush();
         }
         if let Err(error) = self.connect() {
-            return self.retire(Reply::NotBegun(job), error);
+            return self.retire(Reply::NotBegun(Box::new(job)), error);
         }
         match &job.decided {
             Some(_) => self.take_up(job),
@@ -132,9 +132,9 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     }
 
     /// Looks at a subject that could not be looked at with the others.
-    fn look(&mut self, job: Box<Job<'a>>) {
+    fn look(&mut self, job: Job<'a>) {
         if let Err(error) = self.connect() {
-            return self.retire(Reply::NotBegun(job), error);
+            return self.retire(Reply::NotBegun(Box::new(job)), error);
         }
         let Some(db) = &mut *self.connection else { return };
         match look_alone::<S>(db, &job.candidate.id, self.shared.context) {
@@ -145,7 +145,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         }
     }
 
-    fn take_up(&mut self, mut job: Box<Job<'a>>) {
+    fn take_up(&mut self, mut job: Job<'a>) {
         let (Common { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         if !self.is_prepared {
             db.plan_taking(S::KIND, &context.timeouts);
@@ -161,6 +161,8 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         let Some(db) = &mut *self.connection else { return };
         let id = job.candidate.id.clone();
         if let Err(abort) = begun {
+            // Its wake is given back before anybody hears of it.
+            drop(job);
             self.taken_up = Some(Attempt::unseen(id, Stage::NotBegun));
             self.conclude(Some(Err(abort)), false);
             return;
@@ -170,7 +172,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             let ended = db.end();
             if let Some(Ok(())) = ended {
                 (job.company, job.wake) = (company, attempt.wake);
-                return self.reply(Reply::NotBegun(job));
+                return self.reply(Reply::NotBegun(Box::new(job)));
             }
             self.taken_up = Some(attempt);
             self.conclude(ended, true);
@@ -211,7 +213,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
 
     fn answer_flushed(&mut self) {
         for Unflushed { examined, .. } in std::mem::take(&mut self.unflushed) {
-            self.reply(Reply::Examined(examined));
+            self.reply(Reply::Examined(Box::new(examined)));
         }
     }
 
@@ -237,13 +239,13 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     /// Answers, and settles a commit whose answer was lost. Returns whether the connection survived.
     fn report(&mut self, examined: Examined, lost: Option<Lost<'a>>) -> bool {
         let Some(lost) = lost else {
-            self.reply(Reply::Examined(examined));
+            self.reply(Reply::Examined(Box::new(examined)));
             return true;
         };
         let why = examined.reason.clone();
         *self.connection = None;
         match lost {
-            Lost::Connection => self.reply(Reply::Examined(examined)),
+            Lost::Connection => self.reply(Reply::Examined(Box::new(examined))),
             Lost::Commit(commit) => self.settle(examined, commit),
         }
         self.lose(&why);
@@ -267,12 +269,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
                 let settled = settle::<S>(db, unknown, commit, context);
                 // That it was not committed is no fault of the subject's.
                 let fault = if settled.outcome == Outcome::Failed { Fault::Outage } else { settled.fault };
-                self.reply(Reply::Examined(Examined { fault, ..settled }));
+                self.reply(Reply::Examined(Box::new(Examined { fault, ..settled })));
             }
             Err(error) => {
                 // It may have been queued.
                 commit.wake.into_iter().for_each(Reservation::keep);
-                self.retire(Reply::Examined(unknown), error);
+                self.retire(Reply::Examined(Box::new(unknown)), error);
             }
         }
     }

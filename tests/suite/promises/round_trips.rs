@@ -65,10 +65,10 @@ fn subjects_that_wait_take_none_of_their_own() {
 }
 
 #[test]
-fn the_guards_questions_about_a_kind_take_eight() {
+fn the_guards_questions_about_a_kind_take_seven() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     that_wait(&mut world, &agent, 0..25);
 
-    assert_eq!(round_trips_with(&world, &[]), round_trips(&world) + 8);
+    assert_eq!(round_trips_with(&world, &[]), round_trips(&world) + 7);
 }
