@@ -76,18 +76,15 @@ pub fn run(watch: Watch) -> Result<u8> {
     let examiner = options.examiner;
     print_withheld(&target);
     print_remote(&target);
-    let hook_socket = HookSocket::open().ok();
+    // Without the socket an agent's hooks reach nobody; its screen is still read.
+    let hook_socket = HookSocket::listen(record.clone()).ok();
     let raw_mode = if let WatchTarget::Command(_) = target { RawMode::begin() } else { RawMode::default() };
     if raw_mode.is_on() {
         hold_logs();
     }
     let backend: Box<dyn Backend> = match target {
         WatchTarget::Command(mut command) => {
-            // Without the socket an agent's hooks reach nobody; its screen is still read.
-            if let Some(socket) = &hook_socket {
-                command.hook_socket = Some(socket.path());
-                socket.listen(record.clone())?;
-            }
+            command.hook_socket = hook_socket.as_ref().map(HookSocket::path);
             let started = Terminal::start(command, record.clone(), events.clone());
             Box::new(started.inspect_err(|_| {
                 // The session was registered, but nothing ever ran in it.

@@ -1,5 +1,5 @@
-//! `sweep watch`: begins a session, or takes one up, and has its process supervised; and `sweep watch event`, which agents' hooks
-//! call.
+//! `sweep watch`: begins a session, or takes one up, and has its process supervised; and `sweep watch event`, which hooks
+//! of agents call.
 
 mod lease;
 

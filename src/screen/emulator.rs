@@ -25,6 +25,8 @@ const PAINTING_LASTS: Duration = Duration::from_millis(500);
 
 pub struct Emulator {
     parser: Parser<OutOfBand>,
+    /// Finds the sequences that are to be corrected.
+    sequences: vte::Parser,
     corrections: Corrections,
     strings: DeviceStrings,
     drawn_at: Option<Instant>,
@@ -68,8 +70,15 @@ impl Emulator {
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         let parser = parser((at_least_one(rows), at_least_one(columns)));
-        let (corrections, strings) = (Corrections::default(), DeviceStrings::default());
-        Emulator { parser, corrections, strings, drawn_at: None, begun_at: None, awaited_since: None }
+        Emulator {
+            parser,
+            sequences: vte::Parser::new(),
+            corrections: Corrections::default(),
+            strings: DeviceStrings::default(),
+            drawn_at: None,
+            begun_at: None,
+            awaited_since: None,
+        }
     }
 
     /// Adopts a size, and returns the one before.
@@ -100,17 +109,19 @@ impl Emulator {
     fn feed(&mut self, mut bytes: &[u8]) {
         self.parser.callbacks_mut().is_misread |= self.strings.change_screen(bytes);
         while !bytes.is_empty() {
-            let (length, odd) = self.corrections.read(bytes);
+            // The parser reads on to the next escape sequence, whatever controls come before that.
+            let end = bytes.iter().position(|byte| matches!(byte, 0x08..=0x0c)).map_or(bytes.len(), |at| at + 1);
+            let length = self.sequences.advance_until_terminated(&mut self.corrections, &bytes[..end]);
             let (read, rest) = bytes.split_at(length);
             bytes = rest;
             // The last byte is held back until it is known where the cursor is.
             let (before, last) = read.split_at(length - 1);
             self.parse(before);
-            match odd {
+            match self.corrections.odd.take() {
                 None => self.parse(last),
                 Some(odd) => self.correct(&odd, last),
             }
-            self.parser.callbacks_mut().is_misread |= self.corrections.is_misread();
+            self.parser.callbacks_mut().is_misread |= self.corrections.is_misread;
         }
     }
 
@@ -129,7 +140,7 @@ impl Emulator {
         let (row, column) = self.parser.screen().cursor_position();
         let is_behind_row = self.is_behind_row();
         let is_ignored = match odd {
-            Odd::ReverseIndex => self.corrections.has_rows_above_region() && row == 0,
+            Odd::ReverseIndex => 0 < self.corrections.first && row == 0,
             Odd::Region => !self.corrections.adopt_region(rows),
             _ => false,
         };
@@ -139,16 +150,18 @@ impl Emulator {
             // Terminals stop at the end of the rows that scroll, from outside of them as well.
             Odd::Row if self.corrections.is_beside_region(row) => self.parser.callbacks_mut().is_misread = true,
             Odd::Row if self.is_behind_row() => self.parse(TO_THE_LAST_COLUMN),
-            Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => self.corrections.doubts_place(),
+            Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => {
+                self.corrections.doubts_place = true;
+            }
             Odd::Back if is_behind_row || column == 0 && self.goes_on_from_above(row) => {
-                self.corrections.doubts_place();
+                self.corrections.doubts_place = true;
             }
             Odd::OtherScreen { saves_cursor } => {
                 self.parser.callbacks_mut().is_misread |= self.corrections.has_region(rows);
                 match (was_alternate, self.is_alternate()) {
                     (false, true) if !is_behind_row => self.parse(&to(row, column)),
                     (true, false) if *saves_cursor => {}
-                    _ => self.corrections.doubts_place(),
+                    _ => self.corrections.doubts_place = true,
                 }
             }
             _ => {}

@@ -18,36 +18,29 @@ use super::record::SharedRecord;
 /// The size of a message in bytes.
 const MESSAGE_MAX: usize = 16 << 10;
 
-/// The watcher's end of the socket. Dropping it removes the socket.
-pub struct HookSocket {
-    directory: TempDir,
-    socket: UnixDatagram,
-}
+/// The directory of the socket to which hooks write. Dropping it removes the socket.
+pub struct HookSocket(TempDir);
 
 impl HookSocket {
-    pub fn open() -> Result<HookSocket> {
+    /// Opens a socket, and starts a thread that passes each message to the record.
+    pub fn listen(record: SharedRecord) -> Result<HookSocket> {
         let directory = tempfile::Builder::new()
             .prefix("sweep-watch-")
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(temp_dir())?;
-        let socket = UnixDatagram::bind(directory.path().join("events"))?;
-        Ok(HookSocket { directory, socket })
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.directory.path().join("events")
-    }
-
-    /// Starts a thread that passes each message to the record.
-    pub fn listen(&self, record: SharedRecord) -> Result<()> {
-        let socket = self.socket.try_clone()?;
+        let hook_socket = HookSocket(directory);
+        let socket = UnixDatagram::bind(hook_socket.path())?;
         thread::spawn(move || {
             let mut buffer = vec![0; MESSAGE_MAX];
             while let Ok(length) = socket.recv(&mut buffer) {
                 record.lock().hook_event(&String::from_utf8_lossy(&buffer[..length]), Instant::now());
             }
         });
-        Ok(())
+        Ok(hook_socket)
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("events")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sequences that the emulator takes otherwise than terminals do: what a terminal would show differs then.
 
 use anstream::adapter::strip_str;
-use vte::{Params, Parser, Perform};
+use vte::{Params, Perform};
 
 use crate::rules::display::is_invisible;
 
@@ -17,6 +17,7 @@ pub fn to(row: u16, column: u16) -> Vec<u8> {
     format!("\x1b[{};{}H", row + 1, column + 1).into_bytes()
 }
 
+/// A sequence that the emulator takes otherwise than terminals do.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Odd {
     /// The rows that scroll are named. The cursor goes to the first row of all; the emulator takes the first of these.
@@ -36,90 +37,64 @@ pub enum Odd {
     Back,
 }
 
-/// So many numbers, and no number as large as this, do all terminals take.
+/// How many numbers, below which one, all terminals take in a sequence.
 const NUMBERS_MAX: usize = 16;
 const NUMBER_MAX: u16 = u16::MAX;
 
+/// What was read so far of what the emulator takes otherwise.
 #[derive(Default)]
 pub struct Corrections {
-    parser: Parser,
-    seen: Seen,
-}
-
-#[derive(Default)]
-struct Seen {
-    odd: Option<Odd>,
+    /// The sequence that ends where the parser has read to.
+    pub odd: Option<Odd>,
     /// The rows that were named last, from 1.
     named: (u16, Option<u16>),
     /// The first row that scrolls is this one, from 0.
-    first: u16,
+    pub first: u16,
     /// The last row that scrolls, from 1, if it was named.
     last: Option<u16>,
     /// Since the cursor was last put somewhere, text was written.
     has_text: bool,
     /// Terminals differ about where the cursor stands.
-    doubts_place: bool,
+    pub doubts_place: bool,
     /// A string for the terminal's device has ended, but for the sequence that ends it everywhere.
     is_string_open: bool,
     /// Terminals differ about what the screen shows.
-    is_misread: bool,
+    pub is_misread: bool,
 }
 
 impl Corrections {
-    /// Reads up to the end of the next of these sequences, and returns how many bytes those are, and which one ends.
-    pub fn read(&mut self, bytes: &[u8]) -> (usize, Option<Odd>) {
-        // The parser reads on to the next escape sequence, whatever controls come before that.
-        let end = bytes.iter().position(|byte| matches!(byte, 0x08..=0x0c)).map_or(bytes.len(), |at| at + 1);
-        let length = self.parser.advance_until_terminated(&mut self.seen, &bytes[..end]);
-        (length, self.seen.odd.take())
-    }
-
-    /// The rows that were named scroll from now on, if there are two of them on a screen of so many.
+    /// Has the rows that were named scroll from now on, if there are two of them on a screen of so many.
     pub fn adopt_region(&mut self, rows: u16) -> bool {
-        let (first, last) = self.seen.named;
+        let (first, last) = self.named;
         let is_one = first < last.unwrap_or(rows).min(rows);
         if is_one {
-            (self.seen.first, self.seen.last) = (first - 1, last);
+            (self.first, self.last) = (first - 1, last);
         }
         is_one
     }
 
-    pub fn doubts_place(&mut self) {
-        self.seen.doubts_place = true;
-    }
-
-    pub fn is_misread(&self) -> bool {
-        self.seen.is_misread
-    }
-
-    pub fn has_rows_above_region(&self) -> bool {
-        0 < self.seen.first
-    }
-
     /// Whether a row, from 0, is beside those that scroll.
     pub fn is_beside_region(&self, row: u16) -> bool {
-        row < self.seen.first || self.seen.last.is_some_and(|last| last <= row)
+        row < self.first || self.last.is_some_and(|last| last <= row)
     }
 
     /// Whether not all of so many rows scroll.
     pub fn has_region(&self, rows: u16) -> bool {
-        0 < self.seen.first || self.seen.last.is_some_and(|last| last < rows)
+        0 < self.first || self.last.is_some_and(|last| last < rows)
     }
-}
 
-impl Seen {
-    /// The cursor is put into a column that is known.
+    /// Records that the cursor is put into a column that is known.
     fn place(&mut self) {
         (self.has_text, self.doubts_place) = (false, false);
     }
 
-    /// Something other than the end of a string comes.
+    /// Records that something other than the end of a string comes.
     fn goes_on(&mut self) {
         self.is_misread |= std::mem::take(&mut self.is_string_open);
     }
 }
 
-impl Perform for Seen {
+impl Perform for Corrections {
     fn terminated(&self) -> bool {
         self.odd.is_some()
     }
