@@ -28,7 +28,7 @@ const NAME: &str = r#"(?i-u:(?:passw(?:or)?d|pwd|passphrase|secret|credential|au
 const VALUE: &str =
     r#"(?:(?i-u:bearer|basic|digest|token) )?(?:\\".*?\\"|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|["'].*|[^ :][^ ]*)"#;
 
-/// What services make.
+/// The shapes of credentials that services make.
 const SHAPES: &str = r"(?x-u)\b(?:
     sk-(?:[\w-]*\d[\w-]{5,}|[\w-]{32,}) | [rs]k_(?:live|test)_\w{8,} | gh[pousr]_\w{16,} | github_pat_\w{16,} |
     glpat-[\w-]{12,} | xox[a-z]-[\w-]{8,} | A[KS]IA[A-Z0-9]{12,} | AIza[\w-]{20,} | npm_\w{20,} | hf_\w{20,} |
@@ -50,7 +50,7 @@ static PATTERNS: LazyLock<[(String, &str); 11]> = LazyLock::new(|| {
         (r"(://)[^ /?#:]+@".to_owned(), "${1}***@"),
         // Without its host, in the place of a port.
         (r"(://[^ /?#:@\[]*:)(?:[0-9]*[A-Za-z_!$%&*+=~^-][^ /?#]*|[0-9]{6,})".to_owned(), "${1}***"),
-        // The same without a scheme, before what looks like a host with a path or a port.
+        // A URL without a scheme, before what looks like a host with a path or a port.
         (r"((?-u:[\w+-]):)[^ /]+@((?-u:[\w.-]+(?:/|:\d)))".to_owned(), "${1}***@${2}"),
         (format!("({NAME}=>? ?){VALUE}"), "${1}***"),
         // After a slash it is the name of a file, and what follows says what is wrong with it.
@@ -72,7 +72,7 @@ static EACH: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     PATTERNS.iter().map(|(pattern, stays)| (regex(pattern), *stays)).collect()
 });
 
-/// As it may be shown.
+/// A text of others as it may be shown.
 pub fn redact(text: &str) -> String {
     let mut text = one_line(text);
     if ANY.is_match(&text) {
@@ -85,17 +85,17 @@ pub fn redact(text: &str) -> String {
     text
 }
 
-/// May it be shown as it is?
+/// True if a text may be shown as it is.
 pub fn is_plain(text: &str) -> bool {
     redact(text) == text
 }
 
-/// On SQLite an id is what others wrote, too.
+/// An id as it may be shown: on SQLite an id is what others wrote, too.
 pub fn redact_id(id: &Id) -> Id {
     Id(redact(&id.0))
 }
 
-/// Characters of a quotation.
+/// The length of a quotation in characters.
 const QUOTED_MAX: usize = 150;
 
 /// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close,
@@ -112,13 +112,13 @@ pub fn quoted(text: &str) -> String {
     format!("“`{text}`”")
 }
 
-/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of
+/// A text as a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of
 /// them.
 pub fn plain(text: &str) -> String {
     text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
 }
 
-/// `redact` for every text of a document.
+/// A document with each of its texts as it may be shown.
 pub fn shown_in(document: Value) -> Value {
     match document {
         Value::String(text) => Value::String(redact(&text)),
@@ -128,7 +128,7 @@ pub fn shown_in(document: Value) -> Value {
     }
 }
 
-/// Its first so many characters.
+/// The first `max` characters of a text, and an ellipsis if there are more.
 pub fn cut(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),

@@ -160,7 +160,7 @@ fn target(flags: &mut WatchFlags, environment: &Environment) -> Result<WatchTarg
 /// The arguments by which this agent reports its state; refused where the operator's own would be overridden.
 fn hooks(words: &[OsString]) -> Result<Vec<OsString>> {
     let refuse = |why: &str| usage(format!("--hooks: {why}"));
-    let agent = Agents::get().of_command(words).filter(|agent| !agent.hook_arguments.is_empty());
+    let agent = Agents::get().find_by_command(words).filter(|agent| !agent.hook_arguments.is_empty());
     let agent = agent.ok_or_else(|| {
         refuse("the command is no agent whose hooks can be set up by arguments, such as claude or codex")
     })?;

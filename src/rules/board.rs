@@ -65,7 +65,7 @@ impl BoardState {
         &[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
 
     /// The state of a subject that is left for this reason; none when it is not in progress, or an agent's, at all.
-    pub fn of(reason: &Reason) -> Option<BoardState> {
+    pub fn for_reason(reason: &Reason) -> Option<BoardState> {
         match reason {
             Reason::NotInProgress(_)
             | Reason::PlanNotOpen(_)
@@ -164,7 +164,7 @@ fn left() -> Vec<NamedReason> {
     ];
     let named = reasons.into_iter().filter_map(|(name, reason)| {
         let text = if name == "stuck_wake" { STUCK_WAKE.to_owned() } else { reason.to_string() };
-        Some((name, BoardState::of(&reason)?, text))
+        Some((name, BoardState::for_reason(&reason)?, text))
     });
     named.collect()
 }

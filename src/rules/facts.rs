@@ -128,7 +128,8 @@ impl Clause {
         Clause { demand: demand.into(), found: found.into(), failure, is_patience: false }
     }
 
-    pub(super) fn of_patience(self) -> Clause {
+    /// The clause as one that demands patience of sweeps alone.
+    pub(super) fn demanding_patience(self) -> Clause {
         Clause { is_patience: true, ..self }
     }
 }

@@ -79,7 +79,7 @@ impl Facts for IssueFacts {
                 self.history.describe_idleness(),
                 (!is_quiet).then_some(Reason::Recent),
             )
-            .of_patience(),
+            .demanding_patience(),
         ];
         (Finding::Orphaned, clauses)
     }

@@ -89,7 +89,7 @@ proptest! {
 /// A history, each event with its time, and the policy by which sweeps decide in it.
 type Sample = (Vec<(Event, i64)>, Policy);
 
-/// The same histories in every run of the tests.
+/// Histories, which are alike in every run of the tests.
 static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     let (mut runner, strategy) = (TestRunner::deterministic(), (history(), policy()));
     (0..300).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()

@@ -72,7 +72,7 @@ impl Facts for StepFacts {
                 self.history.describe_idleness(),
                 (!is_stalled).then_some(Reason::Recent),
             )
-            .of_patience(),
+            .demanding_patience(),
         ];
         (Finding::Stalled, clauses)
     }
@@ -157,7 +157,7 @@ pub struct PlanStatus {
 
 impl PlanStatus {
     /// `steps` in the order of their positions.
-    pub fn of(stored: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> PlanStatus {
+    pub fn from_steps(stored: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> PlanStatus {
         let mut progress = PlanProgress::new(now, threshold);
         steps.iter().for_each(|step| progress.add(step));
         progress.status(stored)

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::look::Look;
 use super::report::Signal;
-use super::rule::{Pattern, Rule, Text, plain};
+use super::rule::{Pattern, Rule, ScreenText, plain};
 use super::statement::{Statement, StatementSource};
 use crate::rules::session::Activity;
 pub use composer::condensed;
@@ -142,7 +142,7 @@ impl Agents {
 
     /// The agent that a command line starts, directly or by an interpreter or a runner of packages. Its other words
     /// prove nothing: they may name a machine, a user or a file.
-    pub fn of_command(&self, words: &[OsString]) -> Option<&Agent> {
+    pub fn find_by_command(&self, words: &[OsString]) -> Option<&Agent> {
         let path = |word: &OsString| {
             let path = word.to_string_lossy();
             PathBuf::from(path.trim_end_matches(".js").trim_end_matches(".mjs"))
@@ -169,10 +169,15 @@ impl Agents {
 
     /// Reads a screen. Of an unknown program, only questions to a person are believed, as any agent asks them.
     /// Statements for which `counts` is false are ignored: they are out of date.
-    pub fn read(&self, agent: Option<&Agent>, look: &Look, counts: impl Fn(&Statement) -> bool) -> Option<Statement> {
-        let text = Text::of(look);
+    pub fn read_screen(
+        &self,
+        agent: Option<&Agent>,
+        look: &Look,
+        counts: impl Fn(&Statement) -> bool,
+    ) -> Option<Statement> {
+        let text = ScreenText::from_look(look);
         let of = |agent: &Agent| {
-            let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
+            let mut matching = agent.rules.iter().filter_map(|rule| rule.apply(&agent.name, look, &text));
             let first = matching.find(&counts)?;
             match first.activity {
                 Activity::Idle => self.weigh(agent, first, look),
@@ -182,7 +187,7 @@ impl Agents {
         };
         let asks = |statement: &Statement| statement.activity == Activity::Waiting;
         let current = || self.generic.rules.iter().filter(|rule| rule.is_current);
-        let at_cursor = || current().filter_map(|rule| rule.read(&self.generic.name, look, &text)).find(&counts);
+        let at_cursor = || current().filter_map(|rule| rule.apply(&self.generic.name, look, &text)).find(&counts);
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),

@@ -223,7 +223,7 @@ impl Emulator {
     }
 
     /// The screen as it is now; `mode` is that of the terminal.
-    pub fn look(&mut self, mode: Option<LineMode>, now: Instant) -> Look {
+    pub fn current_look(&mut self, mode: Option<LineMode>, now: Instant) -> Look {
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
         let look = self.catch_panic(self.parser.screen().size(), look_at).unwrap_or_default();
         Look { mode, is_still, ..look }

@@ -31,7 +31,7 @@ pub struct Look {
     pub before_cursor: String,
     /// The cursor's row, from the cursor on.
     pub behind_cursor: String,
-    /// The same without dim text: a program shows hints so where nothing has been typed.
+    /// The cursor's row from the cursor on, without dim text: a program shows hints so where nothing has been typed.
     pub solid_behind_cursor: String,
     pub title: String,
     /// Whether a full-screen program has switched to the alternate screen.

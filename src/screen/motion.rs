@@ -15,7 +15,7 @@ const REMEMBERED_MAX: usize = 2000;
 /// Among how many of the latest lines a mere beginning of a line is recognised.
 const LAST_MAX: usize = 64;
 
-/// By how many seconds a number may differ from a clock.
+/// How many seconds a number may differ from a clock.
 const CLOCK_TOLERANCE: f64 = 1.5;
 
 #[derive(Default)]

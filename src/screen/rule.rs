@@ -56,14 +56,14 @@ pub struct Rule {
 }
 
 /// A screen as the rules read it: wrapped rows are joined to one line.
-pub struct Text {
+pub struct ScreenText {
     text: String,
     /// Where each row begins.
     rows: Vec<usize>,
 }
 
-impl Text {
-    pub fn of(look: &Look) -> Text {
+impl ScreenText {
+    pub fn from_look(look: &Look) -> ScreenText {
         let (mut text, mut rows) = (String::new(), Vec::new());
         for (at, row) in look.rows.iter().enumerate() {
             rows.push(text.len());
@@ -80,7 +80,7 @@ impl Text {
             }
         }
         text.truncate(text.trim_end().len());
-        Text { text, rows }
+        ScreenText { text, rows }
     }
 
     /// The number of the row at this position, from 1.
@@ -109,7 +109,7 @@ pub fn plain(text: &str) -> String {
 
 impl Rule {
     /// What this rule states of a screen, if it matches.
-    pub fn read(&self, agent: &str, look: &Look, text: &Text) -> Option<Statement> {
+    pub fn apply(&self, agent: &str, look: &Look, text: &ScreenText) -> Option<Statement> {
         let holds = (!self.still || look.is_still)
             && (!self.rung || look.has_rung)
             && self.title.as_ref().is_none_or(|title| title.is_match(&look.title))

@@ -65,20 +65,20 @@ impl Recording {
         let mut next = Duration::from_secs(2);
         for (at, text) in &self.output {
             while next <= *at {
-                let look = emulator.look(self.mode, began + next);
+                let look = emulator.current_look(self.mode, began + next);
                 look_at(&look, &mut emulator, began + next);
                 next += Duration::from_secs(2);
             }
             emulator.process(text.as_bytes(), began + *at);
         }
         let end = began + self.output.last().map_or(Duration::ZERO, |(at, _)| *at) + Duration::from_secs(6);
-        let look = emulator.look(self.mode, end);
+        let look = emulator.current_look(self.mode, end);
         look_at(&look, &mut emulator, end);
     }
 }
 
 fn agent_of(command: &str) -> Option<&'static Agent> {
-    Agents::get().of_command(&[OsString::from(command)])
+    Agents::get().find_by_command(&[OsString::from(command)])
 }
 
 /// What is known at the end of a recording from all sources, and the screen.
@@ -89,7 +89,7 @@ fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
         let of_signals = signals.iter().filter_map(|signal| Agents::get().read_signal(agent, signal));
         of_signals.for_each(|said| tracker.add(said, now));
         tracker.set_title(Agents::get().read_title(agent, &look.title), now);
-        tracker.set_screen(Agents::get().read(agent, look, |_| true), now);
+        tracker.set_screen(Agents::get().read_screen(agent, look, |_| true), now);
         screen = format!(
             "{}\n[cursor in row {}: {:?}‸{:?}, title {:?}]",
             look.rows.join("\n"),
@@ -109,7 +109,7 @@ fn every_recorded_screen_is_read_as_a_person_reads_it() {
         let (found, screen) = at_the_end(&name, &expected);
         let activity = found.as_ref().map(|found| found.activity);
         let question = found.as_ref().map_or("", |found| &found.question);
-        // Not every program shows that it is at work.
+        // Some programs do not show that they are at work.
         let is_unknown = activity.is_none() && expected.state == "working";
         let is_right = (activity == Activity::parse(&expected.state) || is_unknown)
             && expected
@@ -202,7 +202,7 @@ fn every_file_of_an_agent_can_be_read() {
 fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
     let name = |line: &str| {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        Agents::get().of_command(&words).map(|agent| agent.name.as_str())
+        Agents::get().find_by_command(&words).map(|agent| agent.name.as_str())
     };
     for line in
         ["/usr/bin/claude --continue", "node /usr/lib/x/claude.js", "sh ./claude", "npx @anthropic-ai/claude-code"]
@@ -232,7 +232,7 @@ fn read(command: &str, printed: &str) -> Option<Statement> {
     emulator.process(printed.as_bytes(), Instant::now());
     let agent = agent_of(command);
     let mode = if agent.is_some() { RAW } else { LineMode { echo: true, canonical: true } };
-    Agents::get().read(agent, &emulator.look(Some(mode), Instant::now()), |_| true)
+    Agents::get().read_screen(agent, &emulator.current_look(Some(mode), Instant::now()), |_| true)
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn characters_that_nobody_sees_are_no_part_of_a_message() {
     let mut emulator = Emulator::new((24, 80));
     emulator
         .process("> Go \u{200b}on, or say\r\n  what.\x1b[48;5;252m \x1b[49m\u{200b}\x1b[8G".as_bytes(), Instant::now());
-    let composed = Agents::get().composed(agent_of("qwen"), &emulator.look(Some(RAW), Instant::now()));
+    let composed = Agents::get().composed(agent_of("qwen"), &emulator.current_look(Some(RAW), Instant::now()));
     assert_eq!(composed, Some(("Goon,orsaywhat.".to_owned(), String::new())));
 }
 

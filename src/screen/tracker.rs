@@ -21,7 +21,7 @@ const WORDS_LAST: Duration = Duration::from_secs(8);
 /// An agent that is seen at work for so long has its answer. A shorter time may be a row that passes over a composer.
 const WORK_LASTS: Duration = Duration::from_secs(10);
 
-/// A statement, and for how long it has held.
+/// A statement about an agent, and since when it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownActivity {
     pub statement: Statement,
@@ -54,7 +54,7 @@ struct Unanswered {
     is_titled: bool,
     /// The screen has shown a question since.
     is_shown: bool,
-    /// It was on the screen, until the window became too small for it.
+    /// The question was on the screen, until the window became too small for it.
     is_cut_off: bool,
 }
 

@@ -41,7 +41,7 @@ pub trait TypingTarget {
     /// Pastes a text, or types it if the program does not distinguish the two; false if that failed.
     fn paste(&mut self, text: &str) -> bool;
     /// Updates the record with the present screen, and returns whether keys would reach the agent.
-    fn look(&mut self) -> bool;
+    fn refresh(&mut self) -> bool;
     /// Whether the keys of a person wait meanwhile: what is unread, or stands in the composer, is ours.
     fn types_alone(&self) -> bool;
 }
@@ -143,7 +143,7 @@ fn wait_until_shown(
 fn wait_until_allowed(target: &mut impl TypingTarget, record: &SharedRecord) -> Result<(), String> {
     let began = Instant::now();
     loop {
-        if !target.look() {
+        if !target.refresh() {
             return Err("is not listened to there".to_owned());
         }
         match record.assess_refusal() {
@@ -165,7 +165,7 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
         }
     }
     let is_alone = record.reads_alone();
-    if target.look() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
+    if target.refresh() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
 }
 
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.

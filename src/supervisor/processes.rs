@@ -143,7 +143,7 @@ impl Process {
     }
 
     fn is_agent(&self) -> bool {
-        Agents::get().of_command(&self.words).is_some()
+        Agents::get().find_by_command(&self.words).is_some()
     }
 
     /// Whether it is an agent that is known, and not what starts one from a package.
@@ -190,12 +190,12 @@ impl Process {
 
     /// The processes that run an agent's commands for it, where it does not run them itself.
     fn servers(&self) -> Vec<Process> {
-        let agent = Agents::get().of_command(&self.words);
+        let agent = Agents::get().find_by_command(&self.words);
         let Some((agent, server)) = agent.and_then(|agent| Some((agent, agent.server.as_ref()?))) else {
             return Vec::new();
         };
         let is_server = |process: &Process| {
-            let its_agent = Agents::get().of_command(&process.words).filter(|its| its.name == agent.name);
+            let its_agent = Agents::get().find_by_command(&process.words).filter(|its| its.name == agent.name);
             its_agent.is_some() && process.id != self.id && process.words.iter().any(|word| word == server.as_str())
         };
         Process::all().map(|process| Process { words: words(process.id), ..process }).filter(is_server).collect()

@@ -272,20 +272,20 @@ impl Record {
         if self.end.is_none() {
             let is_vouched_for = || self.nudges == Nudges::Idle && self.probe.shows_what_was_started();
             let prompt = || Agents::get().prompt().filter(|_| is_vouched_for());
-            self.agent = Agents::get().of_command(&self.probe.foreground()).or_else(prompt);
+            self.agent = Agents::get().find_by_command(&self.probe.foreground()).or_else(prompt);
         }
     }
 
     /// Whether the screen shows an idle composer, whoever reads the keys.
     fn shows_composer(&mut self, now: Instant) -> bool {
         self.find_agent();
-        let look = self.emulator.look(self.probe.mode(), now);
+        let look = self.emulator.current_look(self.probe.mode(), now);
         self.read_screen(&look).is_some_and(|seen| seen.activity == Activity::Idle)
     }
 
     fn read_screen(&self, look: &Look) -> Option<Statement> {
         let is_current = |it: &Statement| self.refilled_quota.as_deref() != Some(it.question.as_str());
-        Agents::get().read(self.agent, look, is_current)
+        Agents::get().read_screen(self.agent, look, is_current)
     }
 
     /// Reads the screen: what the agent is doing, and whether it has made progress.
@@ -295,7 +295,7 @@ impl Record {
         if self.emulator.is_painting(now) && self.end.is_none() {
             return;
         }
-        let look = self.emulator.look(self.probe.mode(), now);
+        let look = self.emulator.current_look(self.probe.mode(), now);
         let had_question = self.question_since();
         self.read_activities(&look, is_alone, now);
         let has_new_question = self.question_since() != had_question;
@@ -341,7 +341,10 @@ impl Record {
     /// Whether the composer on the screen may be one of before the window became smaller, or be read by somebody else.
     fn doubts_composer(&mut self, look: &Look, is_alone: bool, now: Instant) -> bool {
         let (agents, agent) = (Agents::get(), self.agent);
-        let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
+        let anew = self
+            .redrawn
+            .as_mut()
+            .map(|redrawn| agents.read_screen(agent, &redrawn.current_look(look.mode, now), |_| true));
         let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
         let is_believed = is_anew && is_alone;
         self.redrawn.take_if(|_| is_believed);
@@ -419,7 +422,7 @@ impl Record {
     pub fn draft(&mut self, message: &str, is_alone: bool, now: Instant) -> Draft {
         self.assess(is_alone, now);
         let asks = self.question_since().is_some();
-        let look = self.emulator.look(self.probe.mode(), now);
+        let look = self.emulator.current_look(self.probe.mode(), now);
         let takes_it = is_alone && !asks && Agents::get().takes_message(self.agent, &look, message);
         match Agents::get().composed(self.agent, &look).filter(|_| takes_it) {
             _ if self.is_unread() => Draft::Unread,

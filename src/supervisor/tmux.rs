@@ -140,7 +140,7 @@ impl Backend for WatchedPane {
             let (record, typing) = (pane.record.clone(), pane.typing.clone());
             let _typing = typing.lock();
             // Whether anything is being drawn shows in two looks.
-            pane.look();
+            pane.refresh();
             thread::sleep(DRAWING_LASTS);
             if let Err(why) = deliver(&mut pane, &record, &message) {
                 let _ = pane.events.send(WatchEvent::Undelivered(command_id, why));
@@ -189,7 +189,7 @@ impl TypingTarget for WatchedPane {
         false
     }
 
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         let Some(state) = self.pane.query().pane() else { return false };
         let has_changed = self.looked.as_ref().is_some_and(|before| *before != state.capture);
         self.update_record(&state, has_changed, false, Instant::now());

@@ -176,7 +176,7 @@ impl WorkingPlace {
 
     /// The agent's name, if it is known, and the place: `Claude Code in /srv/api on web-1`.
     pub fn with_agent(&self, words: &[OsString]) -> String {
-        let agent = Agents::get().of_command(words).map(|agent| format!("{} ", agent.name));
+        let agent = Agents::get().find_by_command(words).map(|agent| format!("{} ", agent.name));
         format!("{}{self}", agent.unwrap_or_default())
     }
 }

@@ -102,7 +102,7 @@ fn a_plans_status_shows_what_is_stored_what_it_should_be_and_how_far_it_is() {
         with(5, "pending"),
         with(6, "pending"),
     ];
-    let status = PlanStatus::of("executing", &steps, at(0), TimeDelta::minutes(30));
+    let status = PlanStatus::from_steps("executing", &steps, at(0), TimeDelta::minutes(30));
     let expected = PlanStatus {
         stored: "executing".to_owned(),
         derived: "stalled".to_owned(),
@@ -118,12 +118,12 @@ fn a_plans_status_shows_what_is_stored_what_it_should_be_and_how_far_it_is() {
 #[case::healed("stalled", "completed", "executing")]
 #[case::finished("completed", "completed", "completed")]
 fn a_plan_without_a_stalled_step_is_not_stalled(#[case] stored: &str, #[case] step: &str, #[case] derived: &str) {
-    let status = PlanStatus::of(stored, &[with(1, step)], at(0), TimeDelta::minutes(30));
+    let status = PlanStatus::from_steps(stored, &[with(1, step)], at(0), TimeDelta::minutes(30));
     assert_eq!((status.derived.as_str(), status.stalled, status.stuck_seconds), (derived, false, None));
 }
 
 #[test]
 fn a_plan_without_steps_has_made_no_progress() {
-    let status = PlanStatus::of("executing", &[], at(0), TimeDelta::minutes(30));
+    let status = PlanStatus::from_steps("executing", &[], at(0), TimeDelta::minutes(30));
     assert_eq!((status.progress_percent, status.current_step, status.stalled), (0, None, false));
 }

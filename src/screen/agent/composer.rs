@@ -11,7 +11,7 @@ use crate::screen::statement::{Statement, StatementSource};
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 4;
 
-/// So many signs make a line.
+/// How many signs in a row make a line.
 const RULE_MIN: usize = 3;
 
 impl Agent {

@@ -7,9 +7,9 @@ use super::*;
 fn a_sequence_at_which_the_emulator_panics_leaves_an_empty_screen() {
     let mut emulator = Emulator::new((24, 1));
     emulator.process("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
-    assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
+    assert_eq!(emulator.current_look(None, Instant::now()).lines(), Vec::<String>::new());
     emulator.process(b"a", Instant::now());
-    let look = emulator.look(None, Instant::now());
+    let look = emulator.current_look(None, Instant::now());
     assert!(look.is_misread && look.lines() == ["a"]);
 }
 
@@ -23,7 +23,7 @@ fn no_size_and_no_bytes_stop_it() {
         for _ in 0..60 {
             (0..20).for_each(|_| emulator.process(parts[random.usize(0..parts.len())].as_bytes(), Instant::now()));
             emulator.resize((random.u16(0..30), random.u16(0..90)));
-            emulator.look(None, Instant::now());
+            emulator.current_look(None, Instant::now());
         }
     }
 }
@@ -31,7 +31,7 @@ fn no_size_and_no_bytes_stop_it() {
 fn shown(bytes: &[u8]) -> (Vec<String>, bool) {
     let mut emulator = Emulator::new((24, 10));
     emulator.process(bytes, Instant::now());
-    let look = emulator.look(None, Instant::now());
+    let look = emulator.current_look(None, Instant::now());
     (look.lines(), look.is_misread)
 }
 
@@ -145,7 +145,7 @@ fn rows_that_another_terminal_may_have_wrapped_elsewhere_are_misread_while_they_
 fn lines_of_a_pane_that_its_terminal_may_have_wrapped_elsewhere_are_misread() {
     let is_misread = |line: &str| {
         let capture = Capture { size: (24, 20), text: format!("{line}\n> \n"), ..Capture::default() };
-        Emulator::from_capture(&capture).look(None, Instant::now()).is_misread
+        Emulator::from_capture(&capture).current_look(None, Instant::now()).is_misread
     };
     assert!(is_misread(&"\u{ad}".repeat(20)) && is_misread(&format!("{}\u{26a0}\u{fe0f}", "x".repeat(18))));
     assert!(!is_misread("\x1b[38;5;123m\u{26a0}\u{fe0f} short\x1b[39m"), "negative control");

@@ -26,7 +26,7 @@ pub(super) fn read(command: &str, mode: LineMode, rows: &[&str], cursor: usize) 
     let column = rows[cursor].chars().count() + 1;
     let drawn = format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), cursor + 1);
     emulator.process(drawn.as_bytes(), Instant::now());
-    Agents::get().read(agent_of(command), &emulator.look(Some(mode), Instant::now()), |_| true)
+    Agents::get().read_screen(agent_of(command), &emulator.current_look(Some(mode), Instant::now()), |_| true)
 }
 
 /// The activity of each idle agent, if these rows stand above or below what its screen ends in.
@@ -111,7 +111,7 @@ fn what_asks_beside_the_cursor_is_no_hint() {
             let column = mark.chars().count() + 1;
             let drawn = format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), composer + 1);
             emulator.process(drawn.as_bytes(), Instant::now());
-            Agents::get().read(agent_of(command), &emulator.look(Some(RAW), Instant::now()), |_| true)
+            Agents::get().read_screen(agent_of(command), &emulator.current_look(Some(RAW), Instant::now()), |_| true)
         };
         IDLE.iter().filter(|it| read(it).is_some_and(|found| found.activity == Activity::Idle)).count()
     };
@@ -169,7 +169,8 @@ fn a_screen_with_a_sequence_that_is_not_understood_is_not_idle() {
         let mut emulator = Emulator::new((24, 80));
         let drawn = format!("{sequence}\x1b[H\x1b[2J{}\x1b[{};3H", rows.join("\r\n"), composer + 1);
         emulator.process(drawn.as_bytes(), Instant::now());
-        let read = Agents::get().read(agent_of(command), &emulator.look(Some(RAW), Instant::now()), |_| true);
+        let read =
+            Agents::get().read_screen(agent_of(command), &emulator.current_look(Some(RAW), Instant::now()), |_| true);
         read.is_some_and(|found| found.activity == Activity::Idle)
     };
     let wrapped = format!("\x1b[?7l{}\x1b[?7h", "x".repeat(90));
@@ -249,7 +250,7 @@ fn a_tip_that_comes_late_is_neither_a_question_nor_progress() {
     assert_eq!(read(command, RAW, &rows, composer + 2).map(|statement| statement.activity), Some(Activity::Idle));
     let mut emulator = Emulator::new((24, 80));
     emulator.process("  Worked for 3s\r\n\r\n  Tip: Use /fast to hurry\r\n\r\n› ".as_bytes(), Instant::now());
-    let look = emulator.look(Some(RAW), Instant::now());
+    let look = emulator.current_look(Some(RAW), Instant::now());
     assert_eq!(Agents::get().output(agent_of(command), &look), ["  Worked for 3s"]);
 }
 
@@ -259,7 +260,7 @@ fn a_tip_that_goes_on_in_the_next_row_is_no_progress() {
     let mut emulator = Emulator::new((24, 80));
     emulator
         .process("  Tipps: Tippen Sie /, um\r\n  es zu sehen.\r\n  ◆ Done.\r\n  Quite.\r\n".as_bytes(), Instant::now());
-    let look = emulator.look(Some(RAW), Instant::now());
+    let look = emulator.current_look(Some(RAW), Instant::now());
     assert_eq!(Agents::get().output(agent_of("qwen"), &look), ["  ◆ Done.", "  Quite."]);
 }
 
@@ -275,9 +276,9 @@ fn what_stands_below_a_composer_stays_where_a_terminal_keeps_it() {
         let drawn = format!("\x1b[H{}{sequence}", rows.join("\r\n"));
         emulator.process(drawn.as_bytes(), Instant::now());
         emulator.process(format!("\x1b[1;1H{RULE}\x1b[{};3H", composer + 1).as_bytes(), Instant::now());
-        let look = emulator.look(Some(RAW), Instant::now());
+        let look = emulator.current_look(Some(RAW), Instant::now());
         assert_eq!(look.rows[4], rows[4], "{sequence:?}");
-        let found = Agents::get().read(agent_of(command), &look, |_| true).map(|found| found.activity);
+        let found = Agents::get().read_screen(agent_of(command), &look, |_| true).map(|found| found.activity);
         assert_eq!(found, Some(Activity::Waiting), "{sequence:?}");
     }
 }
@@ -290,8 +291,10 @@ fn a_question_that_has_scrolled_off_a_small_window_is_near() {
         let rows = [&[asks, "one", "two"][..], rows].concat();
         let mut emulator = Emulator::new((5, 80));
         emulator.process(format!("{}\x1b[3;3H", rows.join("\r\n")).as_bytes(), Instant::now());
-        let look = emulator.look(Some(RAW), Instant::now());
-        Agents::get().read(agent_of(command), &look, |_| true).is_some_and(|found| found.activity == Activity::Idle)
+        let look = emulator.current_look(Some(RAW), Instant::now());
+        Agents::get()
+            .read_screen(agent_of(command), &look, |_| true)
+            .is_some_and(|found| found.activity == Activity::Idle)
     };
     assert!(!idle("Delete the branch? (y/n)"));
     assert!(idle("The branch is deleted."), "negative control");

@@ -68,7 +68,7 @@ fn idle_screens() -> Vec<(String, Look)> {
 }
 
 fn activity(command: &str, look: &Look) -> Option<Activity> {
-    Agents::get().read(agent_of(command), look, |_| true).map(|statement| statement.activity)
+    Agents::get().read_screen(agent_of(command), look, |_| true).map(|statement| statement.activity)
 }
 
 /// With the rows below its composer as they are recorded, each agent is idle, and with any other text it is not.
@@ -167,7 +167,11 @@ fn a_question_around_a_prompt_is_one_whatever_the_program() {
         let mut emulator = Emulator::new((24, 80));
         let column = rows[at].chars().count() + 1;
         emulator.process(format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), at + 1).as_bytes(), Instant::now());
-        let found = Agents::get().read(Agents::get().prompt(), &emulator.look(Some(RAW), Instant::now()), |_| true);
+        let found = Agents::get().read_screen(
+            Agents::get().prompt(),
+            &emulator.current_look(Some(RAW), Instant::now()),
+            |_| true,
+        );
         found.map(|statement| statement.activity)
     };
     for (rows, at) in [
@@ -210,7 +214,7 @@ fn with_composer(command: &str, behind: &str) -> Look {
     let column = rows[*composer].chars().count() + 1;
     let mut emulator = Emulator::new((24, 80));
     emulator.process(format!("\x1b[H{drawn}\x1b[{};{column}H", composer + 1).as_bytes(), Instant::now());
-    emulator.look(Some(RAW), Instant::now())
+    emulator.current_look(Some(RAW), Instant::now())
 }
 
 /// A narrow terminal wraps what is asked above a composer.
@@ -228,7 +232,7 @@ fn keys_that_wrap_above_the_composer_are_a_question() {
             let at = composer + 1 + asks.len();
             let mut emulator = Emulator::new((24, 80));
             emulator.process(format!("\x1b[H{drawn}\x1b[{at};{column}H").as_bytes(), Instant::now());
-            let found = activity(command, &emulator.look(Some(RAW), Instant::now()));
+            let found = activity(command, &emulator.current_look(Some(RAW), Instant::now()));
             assert_ne!(found, Some(Activity::Idle), "{command}: {asks:?}");
         }
     }
@@ -289,7 +293,8 @@ fn a_question_at_the_cursor_counts_whatever_an_agent_shows_above() {
         recording.output.iter().for_each(|(_, text)| emulator.process(text.as_bytes(), now));
         emulator.process(b"\x1b[?25h\x1b[99;1H\r\nOverwrite main.rs? [y/N] ", now);
         let agent = agent_of(&expected.command);
-        let found = Agents::get().read(agent, &emulator.look(Some(RAW), now), |_| true).map(|it| it.activity);
+        let found =
+            Agents::get().read_screen(agent, &emulator.current_look(Some(RAW), now), |_| true).map(|it| it.activity);
         assert_eq!(found, Some(Activity::Waiting), "{name}");
         agents.extend(agent.map(|agent| agent.name.clone()));
     }

@@ -168,7 +168,7 @@ proptest! {
     }
 }
 
-/// The same histories in every run of the tests.
+/// Histories, which are alike in every run of the tests.
 fn samples() -> Vec<(Vec<Step>, Limits)> {
     let (mut runner, strategy) = (TestRunner::deterministic(), (history(), limits()));
     (0..100).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()

@@ -31,7 +31,7 @@ impl TypingTarget for Claude {
         true
     }
 
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         if !self.keys.is_empty() {
             self.looks_after_keys += 1;
             let screen = if self.looks_after_keys == 1 { composer(&self.keys) } else { self.later.clone() };
@@ -111,7 +111,7 @@ impl TypingTarget for Prompt {
         true
     }
 
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         let screen = if self.is_gone { String::new() } else { format!("> {}", self.shown) };
         self.record.lock().output(format!("\x1b[H\x1b[2J{screen}").as_bytes(), Instant::now());
         true

@@ -30,7 +30,7 @@ pub enum RoundError {
 #[derive(Clone, Copy, PartialEq)]
 enum Reported {
     Reachable,
-    /// Not reported yet.
+    /// Others keep the database busy, which was not reported yet.
     Busy {
         since: Instant,
     },

@@ -191,11 +191,11 @@ fn terminals_behind(process: &Process) -> Vec<u64> {
 fn is_part_of(process: &Process, agent: &Process) -> bool {
     let (its_words, known) = (words(process.id), Agents::get());
     let names_it = |words: &[OsString]| {
-        let names = [words, &agent.words].map(|words| known.of_command(words).map(|found| &found.name));
+        let names = [words, &agent.words].map(|words| known.find_by_command(words).map(|found| &found.name));
         names[0].is_some() && names[0] == names[1]
     };
     let script = |process: &Process, words: &[OsString]| -> Option<PathBuf> {
-        let at = words.iter().position(|word| known.of_command(from_ref(word)).is_some()).filter(|at| 0 < *at)?;
+        let at = words.iter().position(|word| known.find_by_command(from_ref(word)).is_some()).filter(|at| 0 < *at)?;
         let path = process.path("cwd").join(&words[at]);
         Some(canonicalize(&path).unwrap_or(path))
     };

@@ -149,7 +149,7 @@ impl TypingTarget for Typist {
     }
 
     /// The record is always up to date: the output is passed to it as it comes.
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         true
     }
 }

@@ -61,7 +61,7 @@ on_each_database! {
     }
 }
 
-/// Whose supervisor writes no code for a signal.
+/// A crash for which the supervisor writes no code, since it was by a signal.
 #[test]
 fn an_end_that_nobody_saw_is_a_crash_too() {
     let mut world = World::new(On::Sqlite);

@@ -129,7 +129,7 @@ fn the_terminal_is_afterwards_as_it_was_before() {
     }
 }
 
-/// Of the modes of `stty -g`, the last group before the keys: local modes; raw has none of canonical and echo.
+/// The local modes, as `stty -g` prints them in the last group before the keys; raw has none of canonical and echo.
 fn is_raw(modes: &str) -> bool {
     let local = modes.split(':').nth(3).and_then(|group| u32::from_str_radix(group, 16).ok()).expect("modes");
     const ICANON_AND_ECHO: u32 = 0o2 | 0o10;

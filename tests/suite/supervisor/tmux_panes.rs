@@ -1,4 +1,4 @@
-//! The same stories in panes of a real tmux, on a server of the test's own.
+//! Stories of supervised agents in panes of a real tmux, on a server of the test's own.
 
 use super::hostile_output::HOSTILE;
 use crate::support::tmux::Tmux;

@@ -106,7 +106,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: BoardState) -> Op
         (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(stranded),
         (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
     };
-    BoardState::of(&reason)
+    BoardState::for_reason(&reason)
 }
 
 /// A row in the ledger, as a sweep of so many minutes ago left it.

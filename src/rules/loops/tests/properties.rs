@@ -67,7 +67,7 @@ prop_compose! {
     }
 }
 
-/// So many turns, some of which have an odd line, always before the same one of the others.
+/// This many turns, some of which have an odd line, always before the same one of the others.
 fn turns_with_odd_lines(times: usize, lines: &[String], place: usize, is_odd: impl Fn(usize) -> bool) -> Vec<String> {
     let turn = |at: usize| {
         let mut turn = lines.to_vec();

@@ -87,8 +87,8 @@ fn keys_that_answer_below_a_vouched_prompt_may_wrap() {
     let idle = |below: &str| {
         let mut emulator = Emulator::new((24, 80));
         emulator.process(format!("\x1b[Hready\r\n> \r\n{below}\x1b[2;3H").as_bytes(), Instant::now());
-        let look = emulator.look(Some(RAW), Instant::now());
-        let seen = Agents::get().read(Agents::get().prompt(), &look, |_| true);
+        let look = emulator.current_look(Some(RAW), Instant::now());
+        let seen = Agents::get().read_screen(Agents::get().prompt(), &look, |_| true);
         seen.is_some_and(|seen| seen.activity == Activity::Idle)
     };
     assert!(idle("12 files\r\nbranch main"), "negative control");

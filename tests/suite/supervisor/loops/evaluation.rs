@@ -68,7 +68,7 @@ pub fn places(logs: &[Log]) -> Vec<&[String]> {
 /// A way of going round in circles.
 pub struct Circle {
     pub name: &'static str,
-    /// So many times it must be seen.
+    /// How many times it must be seen.
     pub times: usize,
     /// Are there odd lines among its lines?
     pub has_odd_lines: bool,
