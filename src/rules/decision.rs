@@ -55,6 +55,7 @@ pub enum Cause {
     /// The session moves, and does nothing new.
     NoProgress,
     /// Nothing may be typed into the session: it is not known to be idle at its prompt.
+    // decisions.md#an-unknown-prompt
     NotAtPrompt,
     /// As many continuations as an episode may have did not help.
     Exhausted,
@@ -69,6 +70,7 @@ pub enum Cause {
     /// The session takes no commands.
     NoChannel,
     /// The session's supervisor left a command where it was.
+    // decisions.md#a-command-that-is-not-taken
     NotDelivered,
 }
 

@@ -1,7 +1,6 @@
 //! Whatever hosts and people do between two sweeps, what sweep does about one issue is bounded: random histories of 200
 //! events over about 30 days. The suite plays random histories on the real views, too.
 
-mod event;
 mod host;
 
 use std::sync::LazyLock;
@@ -13,8 +12,7 @@ use proptest::test_runner::TestRunner;
 
 use super::issue::IssueFacts;
 use super::*;
-use event::{Assigned, Event};
-use host::{Decide, Host};
+use host::{Assigned, Decide, Event, Host};
 
 const EVENTS: usize = 200;
 

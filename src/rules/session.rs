@@ -41,6 +41,7 @@ const QUESTIONS_PER_DAY_MAX: u32 = 24;
 const ANSWER_MAX: usize = 20;
 
 /// A process that was relaunched shows progress once it has been active for longer.
+// decisions.md#a-relaunch-proves-itself
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// One session of an agent, as its rows show it.
@@ -114,9 +115,9 @@ impl SessionFacts {
         SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
     }
 
-    /// Adds the loop that the session's output shows, and the signs of life and progress that it shows itself. Progress ends an
-    /// episode where the session's supervisor reports it, else any activity. The output of a loop is none; neither are
-    /// the first minutes of a process that was relaunched, else one that crashes at every start is relaunched for ever.
+    /// Adds the loop that the session's output shows, and the signs of life and progress that it shows itself. Neither the
+    /// output of a loop nor the first minutes of a process that was relaunched are progress.
+    // decisions.md#only-progress-ends-an-episode, decisions.md#a-looping-session-is-never-quiet
     fn with_its_own_signs(self) -> SessionFacts {
         let SessionFacts { mut session, mut history, .. } = self;
         let repeats = detect_loop(&session.recent_output);
@@ -291,6 +292,7 @@ impl Facts for SessionFacts {
     }
 
     /// Only time shows that a nudge did not help, and that a relaunch did not arrive; a crash shows it at once.
+    // decisions.md#the-last-nudge-has-its-delay
     fn last_attempt_may_help(&self, policy: &Policy) -> bool {
         let is_not_up = |open: &OpenRecovery| self.session.started_at <= open.since;
         self.session.ended.is_none() || policy.auto_relaunch && self.history.open.as_ref().is_some_and(is_not_up)

@@ -9,7 +9,6 @@ mod histories;
 mod loops;
 mod model;
 mod moments;
-mod pauses;
 mod signs;
 mod threads;
 

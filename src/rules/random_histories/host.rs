@@ -1,10 +1,45 @@
-//! A model of a host with one issue. It computes the facts as the view `issue_facts` does; the comments name its parts.
+//! A model of a host with one issue, and what happens to the issue between two sweeps. It computes the facts as the view `issue_facts` does; the comments name its parts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::event::{Assigned, Event};
 use crate::rules::issue::IssueFacts;
 use crate::rules::*;
+
+/// What happens to an issue between two sweeps.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Sweep,
+    /// A run that nobody's wake started.
+    OwnRun,
+    /// The host resumes the issue by itself: with the reason of a continuation, or as a retry of another kind.
+    HostRun(&'static str),
+    HostWake {
+        is_continuation: bool,
+    },
+    /// The oldest pending wake becomes a run, or is dropped.
+    WakeServed {
+        runs: bool,
+    },
+    RunsEnd,
+    /// A person, or the host.
+    Status(&'static str),
+    /// Set to work anew.
+    Restart,
+    Edit,
+    Assign(Assigned),
+    AgentStatus(&'static str),
+    /// It waits for so many minutes; for none: no more.
+    Wait(i64),
+    /// The host forgets the runs that have ended, and the wakes that are done.
+    Prune,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Assigned {
+    Agent(usize),
+    User,
+    Nobody,
+}
 
 struct Run {
     wake: Option<usize>,
