@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use vt100::{Cell, Parser, Screen};
 
-use super::look::{Capture, LineMode, Look};
+use super::look::{Capture, LineMode, Look, joined};
 use super::report::Signal;
 use crate::rules::display::is_invisible;
 use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN, may_wrap_elsewhere, to};
@@ -305,23 +305,16 @@ fn visible(text: String) -> String {
 fn above(screen: &mut Screen) -> Vec<String> {
     let (height, width) = screen.size();
     let height = usize::from(height.get());
-    let mut lines: Vec<String> = Vec::new();
-    let (mut left, mut goes_on) = (screen.scrollback_len(), false);
+    let (mut above, mut left) = (Vec::new(), screen.scrollback_len());
     while 0 < left && !screen.alternate_screen() {
         screen.set_scrollback(left);
         let shown = left.min(height);
-        let rows: Vec<String> = screen.rows(0, width.get()).take(shown).map(visible).collect();
-        for (at, row) in rows.iter().enumerate() {
-            match lines.last_mut().filter(|_| goes_on) {
-                Some(line) => line.push_str(row),
-                None => lines.push(row.clone()),
-            }
-            goes_on = screen.row_wrapped(at as u16);
-        }
+        let rows = screen.rows(0, width.get()).take(shown).map(visible).zip(0..);
+        above.extend(rows.map(|(row, at)| (row, screen.row_wrapped(at))));
         left -= shown;
     }
     screen.set_scrollback(0);
-    lines
+    joined(above)
 }
 
 /// The position of the cursor. For a program that hides it, the cell that it draws in its place: a single inverse one.

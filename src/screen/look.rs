@@ -75,16 +75,21 @@ impl Look {
 
     /// All lines that are not empty, oldest first, as before they were wrapped.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = self.above.clone();
-        let mut goes_on = false;
-        for (row, wraps) in self.rows.iter().zip(&self.wrapped) {
-            match lines.last_mut().filter(|_| goes_on) {
-                Some(line) => line.push_str(row),
-                None => lines.push(row.clone()),
-            }
-            goes_on = *wraps;
-        }
-        lines.retain(|line| !line.trim().is_empty());
-        lines
+        let rows = self.rows.iter().cloned().zip(self.wrapped.iter().copied());
+        let lines = self.above.iter().cloned().chain(joined(rows));
+        lines.filter(|line| !line.trim().is_empty()).collect()
     }
+}
+
+/// Joins rows to lines as before they were wrapped. With each row comes whether it is wrapped into the next one.
+pub fn joined(rows: impl IntoIterator<Item = (String, bool)>) -> Vec<String> {
+    let (mut lines, mut goes_on): (Vec<String>, bool) = (Vec::new(), false);
+    for (row, wraps) in rows {
+        match lines.last_mut().filter(|_| goes_on) {
+            Some(line) => line.push_str(&row),
+            None => lines.push(row),
+        }
+        goes_on = wraps;
+    }
+    lines
 }

@@ -5,6 +5,7 @@
 //! everything. Two exceptions: while a question is on the screen, no other source is believed; and a question that
 //! another source has reported is not over because the agent is idle by its screen or its title, until there is a sign
 //! that somebody has answered.
+// decisions.md#a-question-on-the-screen
 
 use std::time::{Duration, Instant};
 
