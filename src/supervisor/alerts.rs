@@ -19,9 +19,9 @@ pub type Deliver = dyn Fn() -> Result<u64> + Send;
 
 /// Calls of the thread that delivers, which makes one delivery after the other; None: no destination is configured.
 #[derive(Clone)]
-pub struct Alerts(Option<Sender<Call>>);
+pub struct Alerts(Option<Sender<DeliveryCall>>);
 
-enum Call {
+enum DeliveryCall {
     Deliver,
     /// The thread is to end, and to drop this sender then.
     Finish(Sender<()>),
@@ -40,7 +40,7 @@ impl Alerts {
     /// Notifications may have been queued, and are to be delivered now.
     pub fn queued(&self) {
         if let Some(calls) = &self.0 {
-            let _ = calls.send(Call::Deliver);
+            let _ = calls.send(DeliveryCall::Deliver);
         }
     }
 
@@ -48,20 +48,20 @@ impl Alerts {
     pub fn finish(&self) {
         let Some(calls) = &self.0 else { return };
         let (done, is_done) = channel();
-        let _ = calls.send(Call::Finish(done));
+        let _ = calls.send(DeliveryCall::Finish(done));
         let _ = is_done.recv();
     }
 }
 
 /// Delivers as often as it is called, and a failed delivery once more after a pause.
-fn answer(calls: &Receiver<Call>, deliver: &Deliver) {
+fn answer(calls: &Receiver<DeliveryCall>, deliver: &Deliver) {
     let mut has_failed = false;
     loop {
         match calls.recv_timeout(RETRY_EVERY) {
-            Ok(Call::Finish(done)) => return drop(done),
+            Ok(DeliveryCall::Finish(done)) => return drop(done),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) if !has_failed => continue,
-            Ok(Call::Deliver) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(DeliveryCall::Deliver) | Err(RecvTimeoutError::Timeout) => {}
         }
         let failed = deliver();
         if let Err(error) = &failed {

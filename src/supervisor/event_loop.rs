@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGQUIT, SIGWINCH};
 
 use super::backend::{Backend, ProcessEnd, WatchEvent};
-use super::keeper::{Call, Examiner};
+use super::keeper::{Examiner, KeeperCall};
 use super::log::Log;
 use super::record::SharedRecord;
 use crate::rules::Id;
@@ -43,7 +43,7 @@ const INTERRUPTION_LASTS: Duration = Duration::from_secs(2);
 pub struct EventLoop {
     backend: Box<dyn Backend>,
     record: SharedRecord,
-    calls: Sender<Call>,
+    calls: Sender<KeeperCall>,
     log: Option<Log>,
     /// What is typed for a nudge that has no message of its own.
     message: String,
@@ -72,7 +72,7 @@ impl EventLoop {
     pub fn new(
         backend: Box<dyn Backend>,
         record: SharedRecord,
-        calls: Sender<Call>,
+        calls: Sender<KeeperCall>,
         log: Option<Log>,
         message: String,
         examiner: Examiner,
@@ -121,7 +121,7 @@ impl EventLoop {
             WatchEvent::Command(command) => self.carry_out(command),
             WatchEvent::Undelivered(command_id, why) => {
                 self.print(&format!("a nudge was not delivered: the session {why}"));
-                self.call(Call::Failed(command_id));
+                self.call(KeeperCall::Failed(command_id));
             }
             WatchEvent::Stuck(why) => self.call_person(&why),
             WatchEvent::Recovered => {
@@ -180,7 +180,7 @@ impl EventLoop {
             record.is_stopped |= self.is_interrupted;
         }
         self.give_up_at = Some(Instant::now() + SETTLING_LASTS);
-        self.call(Call::Look);
+        self.call(KeeperCall::Look);
     }
 
     /// Passes on the operator's first signal, and kills the process at the second. A pane is left alone.
@@ -195,7 +195,7 @@ impl EventLoop {
         if self.end.is_none() && is_first {
             self.backend.kill(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
         }
-        self.call(Call::Look);
+        self.call(KeeperCall::Look);
     }
 
     fn await_relaunch(&mut self) {
@@ -223,7 +223,7 @@ impl EventLoop {
                 let message = without_keys(message.as_deref().unwrap_or(&self.message));
                 let can_read = self.end.is_none() && self.stop.is_none();
                 if !(can_read && self.backend.type_message(message, id.clone())) {
-                    self.call(Call::Failed(id));
+                    self.call(KeeperCall::Failed(id));
                 }
             }
             What::Relaunch(_) => self.relaunch(id),
@@ -234,15 +234,15 @@ impl EventLoop {
         if self.stop.is_some() || self.is_interrupted || !self.backend.relaunch() {
             self.record.lock().end = self.end;
             self.print("the agent could not be started again");
-            return self.call(Call::Failed(command_id));
+            return self.call(KeeperCall::Failed(command_id));
         }
         (self.end, self.give_up_at, self.announce_wait_at) = (None, None, None);
         self.awaits_relaunch = false;
         self.print("the agent crashed and was started again");
-        self.call(Call::Relaunched);
+        self.call(KeeperCall::Relaunched);
     }
 
-    fn call(&mut self, call: Call) {
+    fn call(&mut self, call: KeeperCall) {
         self.is_kept &= self.calls.send(call).is_ok();
     }
 
@@ -302,9 +302,9 @@ impl EventLoop {
         self.print_line(&format!("sweep: {}", redact(notice)));
     }
 
-    /// Prints a line to the operator, or keeps it for the end: nothing is drawn into the screen of a full-screen program,
-    /// where it could be read as a part of a question. The terminal's title, its bell and a desktop notification (OSC 9)
-    /// take its place.
+    /// Prints a line to the operator, or keeps it for the end while a full-screen program has the screen: there it could be
+    /// read as a part of a question.
+    // decisions.md#the-screen-is-the-agents
     fn print_line(&mut self, line: &str) {
         if !self.backend.outlives_watcher() && self.record.lock().is_full_screen() {
             if self.deferred.len() == DEFERRED_MAX {

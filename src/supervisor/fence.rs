@@ -6,6 +6,7 @@
 //! message is sent only when it is seen to stand in the composer, alone. Otherwise it is cleared by the keys that the
 //! program has for that, if they would still reach the composer, and reported as not delivered. A menu takes the return
 //! key: one that the program does not read at once, as an idle program does, is discarded.
+// decisions.md#a-nudge-has-three-steps
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -63,7 +63,7 @@ pub enum Examiner {
 }
 
 /// A call of the event loop to the keeper, which answers it at once.
-pub enum Call {
+pub enum KeeperCall {
     /// Something has changed that should not wait for the next interval.
     Look,
     /// The process was relaunched, as commanded.
@@ -82,7 +82,7 @@ pub const LEFT_AFTER: u32 = 5;
 const IDLE_LASTS: Duration = Duration::from_secs(5);
 
 /// What was last written of the process that runs now, and when.
-struct Written {
+struct WrittenRow {
     snapshot: Snapshot,
     at: Instant,
 }
@@ -93,7 +93,7 @@ pub struct Keeper {
     events: Sender<WatchEvent>,
     db: Option<DbConnection>,
     /// None: nothing was written yet of the process that runs now.
-    written: Option<Written>,
+    written: Option<WrittenRow>,
     /// Commands that could not be carried out, until the database knows.
     failed: Vec<Id>,
     /// A relaunch was commanded and has not happened yet.
@@ -135,12 +135,12 @@ impl Keeper {
     }
 
     /// Keeps the row until the event loop has ended, or the row belongs to another watcher.
-    pub fn run(mut self, calls: &Receiver<Call>) {
+    pub fn run(mut self, calls: &Receiver<KeeperCall>) {
         loop {
             match calls.recv_timeout(self.options.interval) {
-                Ok(Call::Look) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Call::Relaunched) => (self.is_relaunching, self.owes_word) = (false, true),
-                Ok(Call::Failed(id)) => {
+                Ok(KeeperCall::Look) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(KeeperCall::Relaunched) => (self.is_relaunching, self.owes_word) = (false, true),
+                Ok(KeeperCall::Failed(id)) => {
                     self.failed.push(id);
                     self.is_relaunching = false;
                 }
@@ -248,8 +248,9 @@ impl Keeper {
         })?;
         let Some(command) = done else { return Ok(None) };
         failed.clear();
-        *written = Some(Written { snapshot: snapshot.clone(), at: began });
+        *written = Some(WrittenRow { snapshot: snapshot.clone(), at: began });
         if let Some(ClaimedCommand { what: What::Relaunch(started_at), .. }) = &command {
+            // decisions.md#a-relaunch-is-written-first
             lease.started_at = *started_at;
             *written = None;
         }

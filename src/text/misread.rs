@@ -94,14 +94,14 @@ mod tests {
     #[expect(dead_code, reason = "it is read, and nobody looks at it")]
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Row {
+    struct Document {
         count: u64,
         name: String,
         kind: Option<crate::rules::Kind>,
         #[serde(default)]
         share: f64,
         #[serde(default)]
-        rows: Vec<Row>,
+        rows: Vec<Document>,
     }
 
     #[rstest]
@@ -121,7 +121,7 @@ mod tests {
     #[case::no_json("count = 1", "line 1: expected JSON")]
     #[case::more_than_one(r#"{"count": 1, "name": ""}{}"#, "line 1: expected JSON")]
     fn what_is_wrong_with_json_is_said_in_our_words(#[case] text: &str, #[case] said: &str) {
-        assert_eq!(json(&serde_json::from_str::<Row>(text).expect_err(text)), said);
+        assert_eq!(json(&serde_json::from_str::<Document>(text).expect_err(text)), said);
     }
 
     #[rstest]
@@ -130,6 +130,6 @@ mod tests {
     #[case::no_toml("name 'x'", "line 1: name 'x': expected TOML, such as name = \"x\"")]
     #[case::twice("count = 1\ncount = 2", "line 2: count = 2: duplicate key")]
     fn what_is_wrong_with_toml_is_said_with_its_line(#[case] text: &str, #[case] said: &str) {
-        assert_eq!(toml(&toml::from_str::<Row>(text).expect_err(text), text), said);
+        assert_eq!(toml(&toml::from_str::<Document>(text).expect_err(text), text), said);
     }
 }

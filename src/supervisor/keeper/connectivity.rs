@@ -28,7 +28,7 @@ pub enum RoundError {
 
 /// The database's state as last reported to the operator.
 #[derive(Clone, Copy, PartialEq)]
-enum Reported {
+enum DatabaseState {
     Reachable,
     /// Others keep the database busy, which was not reported yet.
     Busy {
@@ -38,7 +38,7 @@ enum Reported {
 }
 
 pub struct Connectivity {
-    reported: Reported,
+    reported: DatabaseState,
     retry_at: Instant,
     pauses: ExponentialBackoff,
 }
@@ -47,7 +47,7 @@ impl Connectivity {
     pub fn new() -> Connectivity {
         let pauses = ExponentialBuilder::new().with_min_delay(RETRY_MIN).with_max_delay(RETRY_MAX);
         Connectivity {
-            reported: Reported::Reachable,
+            reported: DatabaseState::Reachable,
             retry_at: Instant::now(),
             pauses: pauses.without_max_times().build(),
         }
@@ -59,30 +59,30 @@ impl Connectivity {
     }
 
     pub fn is_lost(&self) -> bool {
-        self.reported == Reported::Lost
+        self.reported == DatabaseState::Lost
     }
 
     /// Records how a round ended, and returns what is to be reported.
     pub fn record(&mut self, error: Option<RoundError>) -> Option<WatchEvent> {
         let now = Instant::now();
         let before = self.reported;
-        let since = if let Reported::Busy { since } = before { since } else { now };
+        let since = if let DatabaseState::Busy { since } = before { since } else { now };
         let (why, is_lost) = match error {
             None => {
                 *self = Connectivity::new();
-                return (before == Reported::Lost).then_some(WatchEvent::DatabaseBack);
+                return (before == DatabaseState::Lost).then_some(WatchEvent::DatabaseBack);
             }
             Some(RoundError::TakenOver) => return None,
-            Some(RoundError::Busy(why)) => (why, before == Reported::Lost || BUSY_MAX < now - since),
+            Some(RoundError::Busy(why)) => (why, before == DatabaseState::Lost || BUSY_MAX < now - since),
             Some(RoundError::Lost(why)) => (why, true),
         };
         if !is_lost {
-            self.reported = Reported::Busy { since };
+            self.reported = DatabaseState::Busy { since };
             return None;
         }
-        self.reported = Reported::Lost;
+        self.reported = DatabaseState::Lost;
         self.retry_at = now + self.pauses.next().unwrap_or(RETRY_MAX);
-        (before != Reported::Lost).then_some(WatchEvent::DatabaseLost(why))
+        (before != DatabaseState::Lost).then_some(WatchEvent::DatabaseLost(why))
     }
 }
 

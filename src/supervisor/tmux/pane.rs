@@ -23,7 +23,8 @@ const TO_THE_END: &str = "-";
 const SETTLING_LOOKS: u32 = 10;
 const SETTLING_PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether tmux would take keys itself, drop them, or give them to other panes as well.
+/// Whether tmux would take keys itself, since somebody reads the pane's history, drop them, or give them to other panes as
+/// well.
 pub const LOSES_KEYS: &str = "#{||:#{pane_in_mode},#{||:#{pane_synchronized},#{pane_input_off}}}";
 
 const NO_PANE: &str = "there is no such pane";
@@ -43,12 +44,7 @@ pub struct PaneState {
     pub is_dead: bool,
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
-    /// Somebody reads its history: tmux itself would take the keys as commands.
-    is_in_mode: bool,
-    /// Other panes of the window would get the keys as well.
-    is_synchronized: bool,
-    /// tmux would drop the keys.
-    is_input_off: bool,
+    loses_keys: bool,
     command: String,
     pub probe: Probe,
     pub capture: Capture,
@@ -118,8 +114,7 @@ impl Pane {
 
     /// Whether keys would reach the agent.
     pub fn takes_keys(&self, state: &PaneState) -> bool {
-        let loses_keys = state.is_dead || state.is_in_mode || state.is_synchronized || state.is_input_off;
-        !loses_keys && !self.is_left_to_a_shell(state)
+        !state.is_dead && !state.loses_keys && !self.is_left_to_a_shell(state)
     }
 
     /// The pane's state when its command is known: a new pane runs tmux itself for a moment, then a shell.
@@ -138,17 +133,19 @@ impl Pane {
     /// Asks tmux in one call, so that the screen and what is said of it are of one moment.
     pub fn query(&self) -> PaneAnswer {
         // The command comes last, since the agent chooses it, as it does the title on the next line.
-        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
-            #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} \
-            #{cursor_x} \
-            #{cursor_flag} #{alternate_on} #{pane_current_command}";
+        const FIELDS: [&str; 14] = [
+            "#{pane_id}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", LOSES_KEYS, "#{pane_tty}",
+            "#{pane_pid}", "#{pane_height}", "#{pane_width}", "#{cursor_y}", "#{cursor_x}", "#{cursor_flag}",
+            "#{alternate_on}", "#{pane_current_command}",
+        ];
+        let fields = FIELDS.join(" ");
         let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
         let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];
         let display = |format| ["display-message", "-p", "-t", id, format, ";"];
-        let asked = self.tmux.call(&[&display(FORMAT)[..], &display("#{pane_title}"), &capture].concat());
+        let asked = self.tmux.call(&[&display(&fields)[..], &display("#{pane_title}"), &capture].concat());
         let answer = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         let Some((first, rest)) = answer.split_once('\n') else { return PaneAnswer::Nothing };
-        let mut parts = first.splitn(16, ' ');
+        let mut parts = first.splitn(FIELDS.len(), ' ');
         let mut next = || parts.next().unwrap_or_default();
         // About a pane that is gone, tmux answers with empty values.
         if next() != self.id {
@@ -159,9 +156,7 @@ impl Pane {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
-            is_in_mode: !matches!(next(), "" | "0"),
-            is_synchronized: next() == "1",
-            is_input_off: next() == "1",
+            loses_keys: next() == "1",
             probe: Probe { terminal: Some(next().into()), process: next().parse().ok(), command: Vec::new() },
             capture: Capture {
                 size: (next().parse().unwrap_or(24), next().parse().unwrap_or(80)),
