@@ -169,6 +169,7 @@ fn left() -> Vec<NamedReason> {
     named.collect()
 }
 
+/// The reasons for which a subject is skipped.
 fn skipped() -> Vec<NamedReason> {
     let unavailable = Unavailable::Status { name: "{agent}".to_owned(), status: "{status}".to_owned() };
     [
@@ -180,6 +181,7 @@ fn skipped() -> Vec<NamedReason> {
     .into()
 }
 
+/// What may be wrong with a subject.
 fn stranded() -> Vec<NamedReason> {
     let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
     let (coded, unseen) = (Ended::crash(&Ended::with_exit_code("{exit_code}")), Ended::crash(Ended::UNSEEN));

@@ -271,7 +271,7 @@ impl Requested for SessionFacts {
 /// What has people and sweeps look after a paused session again.
 const PAUSE_ENDS: &str = "its pause ends: sweep resume";
 
-/// Any command that is pending keeps another one away, however old it is.
+/// Why nobody may disturb a session now. Any command that is pending keeps another one away, however old it is.
 fn not_to_be_disturbed(facts: &SessionFacts) -> Option<Refusal> {
     let finished = facts.issue_is_not_finished().and_then(|clause| clause.failure);
     let wait = || facts.session.declared_wait.clone().map(Reason::DeclaredWait);
@@ -282,7 +282,7 @@ fn not_to_be_disturbed(facts: &SessionFacts) -> Option<Refusal> {
     })
 }
 
-/// Keys that are typed at a question would answer it.
+/// Why nothing may be typed into a session now: keys that are typed at a question would answer it.
 fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
     match facts.question() {
         _ if facts.session.ended.is_some() => Some(has_ended(facts)),
@@ -292,6 +292,7 @@ fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
     }
 }
 
+/// Why the process of a session may not be started now.
 fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
     let Some(ended) = &facts.session.ended else {
         return Some(Refusal::new("its process runs", "its process ends; to type something into it: sweep nudge"));

@@ -23,6 +23,7 @@ const STILL_AFTER: Duration = Duration::from_secs(5);
 /// How long a picture is waited for: its program may have forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
 
+/// The screen of one terminal.
 pub struct Emulator {
     parser: Parser<OutOfBand>,
     /// Finds the sequences that are to be corrected.
@@ -240,7 +241,7 @@ fn at_least_one(size: u16) -> NonZeroU16 {
 }
 
 /// What the screen shows now; the terminal's mode is not known here.
-pub fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
+fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
     let above = above(parser.screen_mut());
     let (screen, out_of_band) = (parser.screen(), parser.callbacks());
     let (height, width) = screen.size();

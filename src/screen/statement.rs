@@ -34,9 +34,11 @@ pub struct Statement {
     pub evidence: String,
 }
 
+/// A part of a duration: `2h`, `5 minutes`.
 static DURATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(\d+)\s*(d|h|m|s)(?:ays?|ours?|in(?:ute)?s?|ec(?:ond)?s?|rs?)?\b").expect("a pattern")
 });
+/// A time of day, and its zone.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)?\b(?:\s*\(([\w/+-]+)\))?").expect("a pattern")
 });
@@ -54,6 +56,7 @@ pub fn resumes_at(text: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTi
     (at - said_at < LONGEST).then_some(at)
 }
 
+/// How long a duration lasts.
 fn after(text: &str) -> Option<TimeDelta> {
     let parts = DURATION.captures_iter(text).map(|part| {
         let number: i64 = part[1].parse().ok()?;

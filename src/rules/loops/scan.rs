@@ -26,6 +26,7 @@ pub struct ScannedLine {
     last_word: String,
 }
 
+/// Scans a line from its beginning to its end.
 pub fn scan(text: &str) -> ScannedLine {
     let mut scan = ScannedLine::default();
     let mut at = 0;
@@ -166,7 +167,7 @@ const ATTEMPTS: [&str; 12] = [
     "backoff", "times",
 ];
 
-/// Words that may stand between such a word and its number.
+/// Words that may stand between a word for attempts and its number.
 const LINKS: [&str; 10] = ["in", "after", "count", "number", "no", "nr", "of", "total", "left", "remaining"];
 
 /// The amount with which a text begins, and its length.
@@ -289,12 +290,13 @@ fn names_request(before: &str, word: &str) -> bool {
         || (before == "request" && word == "id")
 }
 
-/// The formats, the most complete first. A date alone is a word: a job may process one day after the other.
+/// The formats of points in time, the most complete first. A date alone is a word: a job may process one day after the other.
 const FORMATS: [&str; 9] = [
     "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d/%b/%Y:%H:%M:%S", "%d/%m/%Y %H:%M:%S",
     "%a, %d %b %Y %H:%M:%S", "%a %b %d %H:%M:%S", "%b %d %H:%M:%S", "%H:%M:%S",
 ];
 
+/// What may follow a time of day.
 const ZONES: [&str; 9] = ["Z", " UTC", " GMT", " CET", " CEST", " AM", " PM", "am", "pm"];
 
 /// The length of the point in time with which a text begins; `before` is the text in front of it.

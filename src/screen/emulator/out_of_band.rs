@@ -21,7 +21,7 @@ const HARMLESS_MODES: [u16; 36] = [
     1035, 1036, 1037, 1039, 1042, 1043, 1049, 2004, 2026, 2031, 2048, 9001,
 ];
 
-/// Further ones, which are off in a terminal that was reset.
+/// Further harmless modes, which are off in a terminal that was reset.
 const MODES_TO_RESET: [u16; 3] = [45, 69, 95];
 
 /// The terminal mode that wraps what is too long for a row.
@@ -130,9 +130,10 @@ impl Callbacks for OutOfBand {
     }
 }
 
-/// No question is as long as this.
+/// The longest string that may be a question to the terminal.
 const LENGTH_MAX: usize = 200;
 
+/// Reads the strings for the terminal's device.
 #[derive(Default)]
 pub struct DeviceStrings {
     is_escaped: bool,

@@ -1,7 +1,7 @@
 //! Types the operator's keys and the messages of nudges into a terminal, and tells the keys of a person from what a
 //! terminal reports by itself: its focus, its mouse, what it was asked.
 //!
-//! They are typed one after the other, by a thread of their own: a process that does not read blocks nothing else.
+//! Keys and messages are typed one after the other, by a thread of their own: a process that does not read blocks nothing else.
 
 use std::io::{ErrorKind, Read, Write, stdin};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
@@ -20,6 +20,7 @@ use crate::supervisor::record::SharedRecord;
 /// Ctrl-C and Ctrl-\, which end what runs in a terminal.
 const INTERRUPTING: [u8; 2] = [0x03, 0x1c];
 
+/// What is typed next.
 enum Keys {
     Bytes(Vec<u8>),
     /// A nudge's message, and the id of its command.
@@ -28,6 +29,7 @@ enum Keys {
 
 pub type Writer = Box<dyn Write + Send>;
 
+/// What types into the present terminal of a command.
 #[derive(Clone)]
 pub struct Keyboard {
     state: Arc<Mutex<KeyboardState>>,
@@ -44,7 +46,7 @@ struct KeyboardState {
 impl Keyboard {
     /// Starts typing what is on stdin.
     pub fn new(writer: Writer, record: SharedRecord, events: Sender<WatchEvent>) -> Keyboard {
-        let keys = typist(writer, &record, &events);
+        let keys = start_typist(writer, &record, &events);
         let state = Arc::new(Mutex::new(KeyboardState { keys, interrupted_at: None }));
         let keyboard = Keyboard { state, record, events };
         let of_operator = keyboard.clone();
@@ -54,7 +56,7 @@ impl Keyboard {
 
     /// Types into another terminal from now on. Keys that were not read yet are dropped, as meant for the old one.
     pub fn move_to(&self, writer: Writer) {
-        self.state().keys = typist(writer, &self.record, &self.events);
+        self.state().keys = start_typist(writer, &self.record, &self.events);
     }
 
     /// Queues a message; false if the queue is full.
@@ -99,13 +101,14 @@ impl Keyboard {
 }
 
 /// Starts a typist, which ends when its queue is closed.
-fn typist(writer: Writer, record: &SharedRecord, events: &Sender<WatchEvent>) -> SyncSender<Keys> {
+fn start_typist(writer: Writer, record: &SharedRecord, events: &Sender<WatchEvent>) -> SyncSender<Keys> {
     let (keys, typed) = sync_channel(64);
     let mut typist = Typist { writer, record: record.clone(), events: events.clone() };
     thread::spawn(move || typist.run(&typed));
     keys
 }
 
+/// Types into one terminal.
 struct Typist {
     writer: Writer,
     record: SharedRecord,
@@ -154,6 +157,7 @@ impl TypingTarget for Typist {
     }
 }
 
+/// Finds the keys of a person among what a terminal sends.
 #[derive(Default)]
 struct KeyFinder {
     parser: Parser,

@@ -29,6 +29,7 @@ const BLOCKED_AFTER: Duration = Duration::from_millis(500);
 
 const TICK: Duration = Duration::from_millis(20);
 
+/// Passes the output of one process on.
 pub struct OutputPump {
     record: SharedRecord,
     flow: Mutex<Flow>,
