@@ -112,8 +112,8 @@ pub fn quoted(text: &str) -> String {
     format!("“`{text}`”")
 }
 
-/// A text as a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of
-/// them.
+/// A text as a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in
+/// all of them.
 pub fn plain(text: &str) -> String {
     text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
 }

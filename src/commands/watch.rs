@@ -1,5 +1,5 @@
-//! `sweep watch`: begins a session, or takes one up, and has its process supervised; and `sweep watch event`, which hooks
-//! of agents call.
+//! `sweep watch`: begins a session, or takes one up, and has its process supervised; and `sweep watch event`, which
+//! hooks of agents call.
 
 mod lease;
 
@@ -121,8 +121,8 @@ fn alerts(url: Url, timeouts: Timeouts, notify: Notify) -> Alerts {
     Alerts::start(is_anybody_notified.then(|| Box::new(deliver) as Box<Deliver>))
 }
 
-/// Refuses a log that was given. Only the default directory is made: one that is missing in a path that was given is more
-/// likely a mistake.
+/// Refuses a log that was given. Only the default directory is made: one that is missing in a path that was given is
+/// more likely a mistake.
 fn refuse_log(path: &Path) -> Result<(), String> {
     let directory = path.parent().filter(|directory| *directory != Path::new("")).unwrap_or(Path::new("."));
     match may_be_log(path) {
@@ -174,8 +174,8 @@ fn hooks(words: &[OsString]) -> Result<Vec<OsString>> {
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
-/// The name of a session's log. On SQLite an id may be any text, a path as well. A watcher that takes a session up leaves
-/// its earlier logs as they are.
+/// The name of a session's log. On SQLite an id may be any text, a path as well. A watcher that takes a session up
+/// leaves its earlier logs as they are.
 fn log_name(id: &Id) -> String {
     let watch = Id::generate().0;
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
@@ -195,8 +195,8 @@ fn title_of(command: &AgentCommand) -> String {
     command.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// `sweep watch event`: hands an event of an agent's hook over to the watcher that started the agent. A hook that fails or
-/// waits may hold its agent up, or change what it does: this one never fails.
+/// `sweep watch event`: hands an event of an agent's hook over to the watcher that started the agent. A hook that fails
+/// or waits may hold its agent up, or change what it does: this one never fails.
 fn report_event(flags: &EventFlags, environment: &Environment) {
     if let Err(why) = hand_over(flags, environment) {
         let _ = writeln!(stderr(), "sweep watch event: {}", redact(&why));

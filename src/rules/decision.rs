@@ -247,8 +247,8 @@ impl Reason {
         }
     }
 
-    /// True if the subject's work goes on or is finished: then it has recovered. Else what is open is handed over: to its
-    /// host, which blocked or ended the work, holds it back or has a status that nobody knows, or to a person.
+    /// True if the subject's work goes on or is finished: then it has recovered. Else what is open is handed over: to
+    /// its host, which blocked or ended the work, holds it back or has a status that nobody knows, or to a person.
     pub(super) fn goes_on_or_is_finished(&self) -> bool {
         match self {
             Reason::NotInProgress(status) | Reason::PlanNotOpen(status) | Reason::IssueFinished(status) => {

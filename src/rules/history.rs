@@ -96,8 +96,8 @@ impl History {
         }
     }
 
-    /// The end of a delay that began at this time; None if it is over. A time in the future, which a clock that was ahead
-    /// has written, delays nothing.
+    /// The end of a delay that began at this time; None if it is over. A time in the future, which a clock that was
+    /// ahead has written, delays nothing.
     pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         let at = at.filter(|at| self.observed_at - *at < delay && *at - self.observed_at <= AHEAD_MAX)?;
         Some(at.checked_add_signed(delay).unwrap_or(at))
@@ -107,7 +107,8 @@ impl History {
         self.observed_at - self.idle_since
     }
 
-    /// True if the last sign of life is older than this grace. A start or a sign that lies in the future is life as well.
+    /// True if the last sign of life is older than this grace. A start or a sign that lies in the future is life as
+    /// well.
     pub(super) fn is_quiet_for_longer_than(&self, grace: TimeDelta) -> bool {
         self.episode_began_at <= self.observed_at && grace < self.idle_for()
     }

@@ -2,7 +2,8 @@
 //! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say
 //! what follows, and it has been idle for longer than `orphan_grace`.
 //!
-//! Whether the run did good work is not judged here. A run that succeeded and left its issue in progress left an orphan.
+//! Whether the run did good work is not judged here. A run that succeeded and left its issue in progress left an
+//! orphan.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

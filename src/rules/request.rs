@@ -1,9 +1,9 @@
 //! What a person may ask to be done with one subject, and why it is refused.
 //!
 //! A person who asks knows more than a sweep: a request goes on without patience and beyond the bounds, that is the
-//! graces and thresholds, `retry_delay`, the attempts of an episode and of a day, and an escalation that nobody has answered. It
-//! is refused if and only if it would be wrong now: somebody is at work, something is on its way already, a wait or an
-//! exemption holds, or nobody could take it up.
+//! graces and thresholds, `retry_delay`, the attempts of an episode and of a day, and an escalation that nobody has
+//! answered. It is refused if and only if it would be wrong now: somebody is at work, something is on its way already,
+//! a wait or an exemption holds, or nobody could take it up.
 
 use std::fmt::{Display, Formatter, Result as FormatResult};
 

@@ -115,8 +115,8 @@ impl SessionFacts {
         SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
     }
 
-    /// Adds the loop that the session's output shows, and the signs of life and progress that it shows itself. Neither the
-    /// output of a loop nor the first minutes of a process that was relaunched are progress.
+    /// Adds the loop that the session's output shows, and the signs of life and progress that it shows itself. Neither
+    /// the output of a loop nor the first minutes of a process that was relaunched are progress.
     // decisions.md#only-progress-ends-an-episode, decisions.md#a-looping-session-is-never-quiet
     fn with_its_own_signs(self) -> SessionFacts {
         let SessionFacts { mut session, mut history, .. } = self;
@@ -338,8 +338,9 @@ fn looped_lately(output: &[String]) -> bool {
     (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
-/// The comment of an escalation on the session's issue. Markdown. It quotes the question that the agent asks, and nothing
-/// else of the session's output, which may hold anything. The session's name is a link to its page, if it has one.
+/// The comment of an escalation on the session's issue. Markdown. It quotes the question that the agent asks, and
+/// nothing else of the session's output, which may hold anything. The session's name is a link to its page, if it has
+/// one.
 pub fn escalation_comment(
     facts: &SessionFacts,
     cause: &Cause,

@@ -94,8 +94,8 @@ impl Facts for StepFacts {
 }
 
 impl StepFacts {
-    /// True if the plan is stalled, and what is open of this step may be settled, or a person may have given the step up.
-    /// If not, nobody asks about the other steps of the plan, of which there may be many.
+    /// True if the plan is stalled, and what is open of this step may be settled, or a person may have given the step
+    /// up. If not, nobody asks about the other steps of the plan, of which there may be many.
     pub fn may_recover_its_plan(&self) -> bool {
         let is_over = self.history.open.as_ref().is_some_and(|open| self.history.is_newer_than(open));
         let may_recover = !is_in_progress(&self.step.status) || is_over;

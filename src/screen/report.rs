@@ -93,7 +93,8 @@ const QUESTION_MAX: usize = 300;
 /// The fields of a tool's input that say what it would do.
 const INPUTS: [&str; 4] = ["command", "file_path", "path", "url"];
 
-/// The fields of the events of hooks: of Claude Code, Gemini CLI, Codex's `notify`, and custom ones (`state`, `kind`, `question`).
+/// The fields of the events of hooks: of Claude Code, Gemini CLI, Codex's `notify`, and custom ones (`state`, `kind`,
+/// `question`).
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct EventFields {

@@ -30,7 +30,8 @@ pub struct Statement {
     /// When its quota is available again, in its own words.
     pub resumes: Option<String>,
     pub source: StatementSource,
-    /// The rule, the sequence or the event, and the lines of the screen: `screen, rule claude/permission, lines 14 to 19`.
+    /// The rule, the sequence or the event, and the lines of the screen: `screen, rule claude/permission, lines 14 to
+    /// 19`.
     pub evidence: String,
 }
 

@@ -50,8 +50,8 @@ impl ProcessEnd {
     }
 }
 
-/// A pseudo-terminal of the watcher's own, or a tmux pane of the operator's. A pane's process and size are left alone, its
-/// keys are not seen, and nobody keeps its output from being read.
+/// A pseudo-terminal of the watcher's own, or a tmux pane of the operator's. A pane's process and size are left alone,
+/// its keys are not seen, and nobody keeps its output from being read.
 pub trait Backend {
     /// True if the process outlives its watcher.
     fn outlives_watcher(&self) -> bool;

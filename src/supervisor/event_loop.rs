@@ -302,8 +302,8 @@ impl EventLoop {
         self.print_line(&format!("sweep: {}", redact(notice)));
     }
 
-    /// Prints a line to the operator, or keeps it for the end while a full-screen program has the screen: there it could be
-    /// read as a part of a question.
+    /// Prints a line to the operator, or keeps it for the end while a full-screen program has the screen: there it
+    /// could be read as a part of a question.
     // decisions.md#the-screen-is-the-agents
     fn print_line(&mut self, line: &str) {
         if !self.backend.outlives_watcher() && self.record.lock().is_full_screen() {

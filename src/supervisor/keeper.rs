@@ -287,8 +287,8 @@ impl Keeper {
         }
     }
 
-    /// A nudge by which the agent is told to go on. It is asked for once, as soon as the agent is idle; one that goes on
-    /// by itself needs none, and what follows from silence follows later.
+    /// A nudge by which the agent is told to go on. It is asked for once, as soon as the agent is idle; one that goes
+    /// on by itself needs none, and what follows from silence follows later.
     fn word_to_go_on(&mut self, snapshot: &Snapshot) -> Option<Asked> {
         let known = snapshot.activity.as_ref().filter(|_| self.owes_word)?;
         let is_idle = snapshot.takes_nudges && IDLE_LASTS <= known.since.elapsed();

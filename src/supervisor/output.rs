@@ -1,5 +1,5 @@
-//! What an agent's process prints, as plain lines: without escape sequences, redraws and invisible characters; and which
-//! lines are no more than the echo of a nudge.
+//! What an agent's process prints, as plain lines: without escape sequences, redraws and invisible characters; and
+//! which lines are no more than the echo of a nudge.
 //!
 //! A line ends in a newline. Of a line that was redrawn after carriage returns, the last drawing counts. What was drawn
 //! elsewhere on the screen is a line where it comes in the output.

@@ -35,8 +35,8 @@ pub fn toml(error: &toml::de::Error, text: &str) -> String {
     )
 }
 
-/// What is wrong with a field, from the words of serde. None: they are about no field, or about one of which a type of this
-/// program says what is wrong.
+/// What is wrong with a field, from the words of serde. None: they are about no field, or about one of which a type of
+/// this program says what is wrong.
 fn field(words: &str) -> Option<String> {
     let (what, rest) = words.split_once(['`', ':']).unwrap_or((words, ""));
     let (found, wanted) = rest.split_once(", expected ").unwrap_or((rest, ""));

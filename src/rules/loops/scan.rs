@@ -290,7 +290,8 @@ fn names_request(before: &str, word: &str) -> bool {
         || (before == "request" && word == "id")
 }
 
-/// The formats of points in time, the most complete first. A date alone is a word: a job may process one day after the other.
+/// The formats of points in time, the most complete first. A date alone is a word: a job may process one day after the
+/// other.
 const FORMATS: [&str; 9] = [
     "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d/%b/%Y:%H:%M:%S", "%d/%m/%Y %H:%M:%S",
     "%a, %d %b %Y %H:%M:%S", "%a %b %d %H:%M:%S", "%b %d %H:%M:%S", "%H:%M:%S",

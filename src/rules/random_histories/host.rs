@@ -1,4 +1,5 @@
-//! A model of a host with one issue, and what happens to the issue between two sweeps. It computes the facts as the view `issue_facts` does; the comments name its parts.
+//! A model of a host with one issue, and what happens to the issue between two sweeps. It computes the facts as the
+//! view `issue_facts` does; the comments name its parts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

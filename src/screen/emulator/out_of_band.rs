@@ -1,5 +1,5 @@
-//! What a program sends to its terminal besides text: its title, signals, the bell, sequences that the emulator does not
-//! understand, and strings for the terminal's device that the parser keeps to itself (APC, PM and SOS).
+//! What a program sends to its terminal besides text: its title, signals, the bell, sequences that the emulator does
+//! not understand, and strings for the terminal's device that the parser keeps to itself (APC, PM and SOS).
 
 use vt100::{Callbacks, Screen};
 

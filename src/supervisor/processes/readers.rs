@@ -35,12 +35,12 @@ const STARTS_A_DAEMON: [&str; 1] = ["dbus-run-session"];
 /// of an agent in whose directory it works.
 const UNKNOWN: u64 = 0;
 
-/// Whether the agent, or what it has started in its place, could read its keys, and no other process but parts of the same
-/// agent. What it has started could if it has a terminal to read: a terminal of its own may be one to which this program
-/// passes keys on. Any other process could which has such a terminal open, or this one, or that of a launcher above, unless
-/// that is its own and it is in the background, where it is stopped when it reads, or unless it is the daemon of what has
-/// started this program, or that itself, which only waits for it. An agent that has started this program does not: it may
-/// show what this program writes.
+/// Whether the agent, or what it has started in its place, could read its keys, and no other process but parts of the
+/// same agent. What it has started could if it has a terminal to read: a terminal of its own may be one to which this
+/// program passes keys on. Any other process could which has such a terminal open, or this one, or that of a launcher
+/// above, unless that is its own and it is in the background, where it is stopped when it reads, or unless it is the
+/// daemon of what has started this program, or that itself, which only waits for it. An agent that has started this
+/// program does not: it may show what this program writes.
 pub fn reads_alone(agent: &Process, started: i32) -> bool {
     if let Some(child) = waited_for(agent) {
         return reads_alone(&child, started);
@@ -93,8 +93,8 @@ fn starters(agent: &Process, started: i32) -> Vec<Process> {
     successors(next(agent), next).collect()
 }
 
-/// The terminals that keys pass from the first one to the one that an agent reads; launchers such as `script` opened them.
-/// These paths are found in every container. An empty one cannot be opened: then nothing is typed.
+/// The terminals that keys pass from the first one to the one that an agent reads; launchers such as `script` opened
+/// them. These paths are found in every container. An empty one cannot be opened: then nothing is typed.
 pub fn terminals_from(first: &Path, agent: &Process, started: i32) -> Vec<PathBuf> {
     let number = |path: &Path| metadata(path).ok().map(|file| file.rdev());
     let stdin = |process: &Process| process.path("fd/0");
@@ -185,9 +185,9 @@ fn terminals_behind(process: &Process) -> Vec<u64> {
     ends.filter_map(number).map(|number| makedev(136, number)).collect()
 }
 
-/// Whether a process is a further one of this agent: of the same program, if that needs no script, of the same program and
-/// script or npm package, or of a program of the agent's name that was installed with the agent's script. Any other program
-/// or script of that name may be anything.
+/// Whether a process is a further one of this agent: of the same program, if that needs no script, of the same program
+/// and script or npm package, or of a program of the agent's name that was installed with the agent's script. Any other
+/// program or script of that name may be anything.
 fn is_part_of(process: &Process, agent: &Process) -> bool {
     let (its_words, known) = (words(process.id), Agents::get());
     let names_it = |words: &[OsString]| {

@@ -1,7 +1,8 @@
 //! Types the operator's keys and the messages of nudges into a terminal, and tells the keys of a person from what a
 //! terminal reports by itself: its focus, its mouse, what it was asked.
 //!
-//! Keys and messages are typed one after the other, by a thread of their own: a process that does not read blocks nothing else.
+//! Keys and messages are typed one after the other, by a thread of their own: a process that does not read blocks
+//! nothing else.
 
 use std::io::{ErrorKind, Read, Write, stdin};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};

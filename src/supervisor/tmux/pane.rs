@@ -23,8 +23,8 @@ const TO_THE_END: &str = "-";
 const SETTLING_LOOKS: u32 = 10;
 const SETTLING_PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether tmux would take keys itself, since somebody reads the pane's history, drop them, or give them to other panes as
-/// well.
+/// Whether tmux would take keys itself, since somebody reads the pane's history, drop them, or give them to other panes
+/// as well.
 pub const LOSES_KEYS: &str = "#{||:#{pane_in_mode},#{||:#{pane_synchronized},#{pane_input_off}}}";
 
 const NO_PANE: &str = "there is no such pane";
