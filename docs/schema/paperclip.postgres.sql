@@ -267,21 +267,21 @@ create table if not exists __diesel_schema_migrations (
 );
 
 -- postgres/2026-11-24-001000_ids
--- What the host's ids are: whatever names one is text, and is cast to this.
+-- The type of the host's ids. sweep binds each id as text and casts it to this domain: decisions.md#ids
 create domain id as uuid;
 insert into __diesel_schema_migrations (version) values ('20261124001000');
 
 -- ledger/2026-11-24-001001_ledger
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table host (
     only_row boolean primary key default true check (only_row),
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
-    files jsonb check (length(files::text) <= 1000000),  -- of a host that is not built in: the text of each of its files
-    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were when it was migrated
+    files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
 );
 
 create table sweeps (
@@ -293,27 +293,30 @@ create table sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts jsonb check (length(counts::text) <= 200000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at timestamptz check (oldest_left_at >= '0001-01-01Z' and oldest_left_at < '10000-01-01Z'),  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    succeeded boolean not null default false,  -- it looked at everything and did all that it had to
-    partial boolean not null default false,  -- it did not look at everything, and says nothing of the schedule
-    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    succeeded boolean not null default false,  -- the sweep examined everything and did all that it had to
+    partial boolean not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    is_restricted boolean not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    is_restricted boolean not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
+    -- What the guard holds back: decisions.md#the-guard-remembers
+    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
+    guard_held jsonb check (length(guard_held::text) <= 100000)  -- the parts held back of each kind that it judged, and the settings by which it judged
 );
 create index sweeps_started_at on sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
     id uuid primary key,
     sweep_id uuid not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -324,12 +327,12 @@ create table recoveries (
     episode_began_at timestamptz check (episode_began_at >= '0001-01-01Z' and episode_began_at < '10000-01-01Z') not null,
     attempt          integer not null check (attempt >= 0),
     wake_id uuid,
-    agent_id uuid check (length(agent_id::text) <= 1000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    agent_id uuid check (length(agent_id::text) <= 1000),  -- the subject's agent at that time; with its tenant, the exemptions that apply
     tenant text check (length(tenant) <= 1000),
-    requested_by text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    requested_by text check (length(requested_by) <= 200),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject boolean not null default false,  -- this escalation set the subject blocked
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, the last thing that sweep did, of which nothing has come yet
 );
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -340,8 +343,8 @@ create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where 
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index recoveries_created_at on recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table policy (
     only_row boolean primary key default true check (only_row),
     orphan_grace_seconds float8 not null check (orphan_grace_seconds between 0 and 1e10),
@@ -356,12 +359,12 @@ create table policy (
     vocabulary jsonb check (length(vocabulary::text) <= 100000) not null check (jsonb_typeof(vocabulary) = 'object')
 );
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table exemptions (
-    kind text check (length(kind) <= 100) not null,  -- of subject; or agent
+    kind text check (length(kind) <= 100) not null,  -- the kind of the subject, or agent
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
     reason text check (length(reason) <= 2000) not null,
-    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- it holds before this; null: until it is removed
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- when the exemption ends; null: when it is removed
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
     primary key (kind, subject_id)
 );
@@ -373,33 +376,33 @@ create table tenant_exemptions (
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp()
 );
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table failures (
     kind text check (length(kind) <= 100) not null,
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason text check (length(reason) <= 1000) not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    reason text check (length(reason) <= 1000) not null,  -- why it failed last
     last_at timestamptz check (last_at >= '0001-01-01Z' and last_at < '10000-01-01Z') not null default clock_timestamp(),
-    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: it is still examined
+    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: the subject is still examined
     primary key (kind, subject_id)
 );
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table notifications (
     id uuid primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100) not null,  -- slack, webhook; where that is, only the configuration says
+    destination text check (length(destination) <= 100) not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     kind text check (length(kind) <= 100) not null,
-    part text check (length(part) <= 3000) not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: about the kind as a whole
+    part text check (length(part) <= 3000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: the notification is about the whole kind
     sweep_id uuid not null,
     details jsonb check (length(details::text) <= 100000) not null,
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    message_id uuid,  -- what goes out in one message; null: not tried yet
+    message_id uuid,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null default clock_timestamp(),
     delivered_at timestamptz check (delivered_at >= '0001-01-01Z' and delivered_at < '10000-01-01Z'),
-    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- given up
+    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000)
 );
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
@@ -410,15 +413,15 @@ create index notifications_of_wakes on notifications (destination, part, created
 insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from (select * from policy limit 1) p cross join jsonb_each(p.vocabulary -> 'reasons') r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
@@ -432,24 +435,24 @@ insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/paperclip/postgres/2026-11-24-001201_relations
 -- Paperclip's agents, issues, comments and runs under the names by which sweep locks and writes them. The triggers sit on these views,
--- never on a host's table. They run with their owner's rights, like the views: whoever runs sweep needs no right on the host's tables.
+-- never on a host's table. Views and triggers run with their owner's rights: the role of a sweep needs no right on the host's tables.
 
--- Postgres knows infinity and years that no client can decode. Both ends stay what they mean: long ago, and not yet.
+-- Brings times into years that clients can decode: PostgreSQL has infinity, too. Both ends keep their meaning: long ago, and not yet.
 create function within_calendar(moment timestamptz) returns timestamptz language sql immutable
 return case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001-01-01 00:00Z'
             when moment > timestamptz '9999-12-31 00:00Z' then timestamptz '9999-12-31 00:00Z'
             else moment end;
 
--- What JSON names as an id, if it is one as Postgres prints it: a comparison as text, for which the key's index serves.
+-- Casts an id from JSON, if it is written as PostgreSQL prints it, so that the key's index serves. Null for any other text.
 create function as_id(words text) returns uuid language sql immutable
 return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end;
 
--- A document of which a part is asked is unpacked wholly. So much may be a hundred times as much, and not every live run's and
--- wake's of every company could be unpacked in the time of one statement.
+-- True if a document is not to be read. To read a part of it, PostgreSQL unpacks the whole, to a hundred times this size: too much
+-- to do for every live run and wake of every company within one statement's time.
 create function is_too_large(document jsonb) returns boolean language sql stable
 return coalesce(pg_column_size(document) > 100000, false);
 
--- Older releases lack some columns. A statement of a function that names one is planned only when it is reached.
+-- True if a table has a column that older releases lack. A function plans a statement only when it is reached, so one may name the column.
 create function has_column(host_table text, column_name text) returns boolean language sql stable
 return exists (select from pg_attribute where attrelid = to_regclass(host_table) and attname = column_name and not attisdropped);
 
@@ -457,18 +460,18 @@ comment on function within_calendar is 'called by views';
 comment on function as_id is 'called by views';
 comment on function is_too_large is 'called by views';
 
--- What all of this host's facts go by, and what people are advised to do: one row. A few seconds after the end of a run its server
--- queues what follows, and does not look whether somebody else has queued something.
+-- The constants of this host: one row. A few seconds after the end of a run the server queues what follows, and does not look whether
+-- somebody else has queued something.
 create view host_behavior as
-select 15::float8 as run_end_grace_seconds,           -- after the end of a run its host has so long to say what follows
+select 15::float8 as run_end_grace_seconds,           -- how long the host has to say what follows the end of a run
        'write a comment, assign somebody else or set it to todo: its agent goes on within seconds. Setting it to in progress wakes nobody'
            as resume_advice;
 
 create view agents as
 select id, company_id, name, status from public.agents;
 
--- By how much the server's clock is at least behind the database's: a run is created by the one's time, and begins later, by the other's.
--- An agent's latest runs of a day say so. A row of the future says nothing, and nobody is waited for longer than ten minutes more.
+-- The least lag of the server's clock behind the database's, seen in each agent's latest runs of a day: the database dates the creation of
+-- a run, the server its beginning, which is later. Rows in the future do not count, and ten minutes is the most.
 create view agent_clocks as
 select a.id as agent_id,
        least(greatest(extract(epoch from max(latest.created_at - within_calendar(latest.started_at))), 0), 600)::float8 as behind_seconds
@@ -480,24 +483,24 @@ left join lateral (
 ) latest on latest.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
 group by a.id;
 
--- By those agents that worked last.
+-- The lag of the server's clock, seen in the runs of the agents that worked last.
 create view host_clock as
 select coalesce(max(c.behind_seconds), 0) as behind_seconds
 from (select id from public.agents where last_heartbeat_at is not null order by last_heartbeat_at desc limit 100) a
 join agent_clocks c on c.agent_id = a.id;
 
--- What a person has to do is written, by the trigger below, and never read.
+-- Paperclip's issues. The column unblock_action is only written, by the trigger below.
 create view issues as
 select id, company_id, company_id::text as tenant, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at
 from public.issues;
 
--- Why an issue is none that sweep resumes, and where a comment would reach nobody.
+-- The issues that sweep does not resume, and where a comment would reach nobody, each with the reason.
 create view issue_exclusions as
 select i.id as issue_id,
        case when i.hidden_at is not null or i.harness_kind is not null then 'hidden'
-            -- What follows would read all of its texts, for each sweep anew.
+            -- The next branch reads all texts of the issue, in each sweep.
             when octet_length(i.title) + coalesce(octet_length(i.description), 0) > 10000000 then 'too large to look at'
-            -- By name, as older releases lack the column. A conversation is never finished and is moved by messages alone.
+            -- Reads the column by name, since older releases lack it. Only messages move a conversation, which is never finished.
             when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'a conversation' end as reason
 from public.issues i;
 
@@ -507,12 +510,12 @@ begin
     if not found then
         return null;
     end if;
-    -- An issue that is blocked while a run still holds it would be taken up again, or never be released.
+    -- The server would take up again, or never release, a blocked issue that a run still holds.
     if new.status = 'blocked' then
         update public.issues
         set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null
         where id = old.id;
-        -- The board's inbox says what is to be done if the descriptor and the time are there. Releases before 2026.817 have neither.
+        -- With the descriptor and the time, the board's inbox says what a person has to do. Releases before 2026.817 have neither.
         if has_column('public.issues', 'unblock_descriptor') then
             update public.issues
             set blocked_transition_at = clock_timestamp(),
@@ -522,7 +525,7 @@ begin
         end if;
     end if;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
@@ -534,7 +537,7 @@ from public.issue_comments;
 
 create function insert_comment() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
-    -- As the server's own notices are shown; it reads no comment whose presentation has a key that it does not know.
+    -- The presentation of the server's own notices. The server reads no comment whose presentation has a key that it does not know.
     insert into public.issue_comments (id, company_id, issue_id, author_type, body, presentation)
     select coalesce(new.id, gen_random_uuid()), i.company_id, i.id, 'system', new.body,
            '{"kind": "system_notice", "tone": "danger", "title": "sweep: this needs a person", "detailsDefaultOpen": false}'
@@ -543,10 +546,10 @@ begin
 end $$;
 create trigger insert_comment instead of insert on comments for each row execute function insert_comment();
 
--- A run that is running is a session: its server drives the process, so it takes no commands, and a sweep can only tell people
--- that it fell silent. Queued and scheduled runs have no process yet.
--- One table and no join, so that a lock of a session is a lock of its run and of nothing else. Anything that the server writes
--- about a run is a sign of life.
+-- Paperclip's running runs as sessions. The server drives the process, so the session takes no commands, and a sweep can only tell
+-- people that it fell silent. Queued and scheduled runs have no process yet.
+-- The view joins no other table, so that a lock of a session locks its run and nothing else. Everything that the server writes about a run
+-- is a sign of life.
 create view sessions as
 select r.id, r.company_id, r.agent_id,
        (select i.id from public.issues i where i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id) as issue_id,
@@ -555,14 +558,14 @@ select r.id, r.company_id, r.agent_id,
        within_calendar(greatest(r.created_at, r.started_at, r.last_output_at, r.updated_at)) as last_sign_at
 from public.heartbeat_runs r;
 
--- The right to lock a row is the right to update it; but a run is its server's.
+-- Refuses every update of a session: sweep has the right only to lock the row, and the run belongs to its server.
 create function refuse_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     raise exception 'run % is its server''s: sweep only locks it', old.id;
 end $$;
 create trigger refuse_update instead of update on sessions for each row execute function refuse_update();
 
--- The host's own activity log shows what the ledger holds, and calls a session what the host calls it.
+-- Copies each row of the ledger into the host's activity log, where a session is a run. decisions.md#the-activity-log
 create function log_recovery() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
     insert into public.activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details)
@@ -579,23 +582,23 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
--- Else anybody could put a trigger function on a table of his own, and write to the host with its owner's rights.
+-- Without this, anybody could put a trigger function on a table of their own, and write to the host with its owner's rights.
 revoke execute on function within_calendar, as_id, is_too_large, has_column, update_issue, insert_comment, refuse_update, log_recovery from public;
 insert into __diesel_schema_migrations (version) values ('20261124001201');
 
 -- hosts/paperclip/postgres/2026-11-24-001202_runs_and_wakes
--- What runs and wakes tell of an issue, and how a new one is queued. They name their issue in JSON, which may hold
--- anything: it is compared as text, never cast. The host's indexes on it begin with the company.
+-- Paperclip's runs and wakes, and how sweep queues a wake. Runs and wakes name their issue in JSON, which may hold anything:
+-- the name is compared as text, never cast. The host's indexes on it begin with the company.
 
--- The detours through companies and agents lose no row (the host files a wake under its agent's company): the only indexes
--- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
+-- The views go through companies and agents because the only indexes on a status begin with these columns: so PostgreSQL finds the
+-- few live rows without reading all finished ones. No row is lost, since the host files a wake under its agent's company.
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
        r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, left(r.error, 500) as error, r.created_at, r.started_at, r.finished_at,
        coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
-       -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.
+       -- The person who stopped the run, by the server's own marks, which a result that is too large to read may hold.
        case when r.status <> 'cancelled' then null
             when is_too_large(r.result_json) then 'somebody (what became of it is too large to look at)'
             when r.result_json ->> 'cancelledByActorType' in ('user', 'board')
@@ -607,8 +610,8 @@ from public.companies c
 join public.heartbeat_runs r on r.company_id = c.id
 where not is_too_large(r.context_snapshot);
 
--- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
--- is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending. A claimed wake whose run has ended, as after a crash of the server, is not. Nobody will take up the wake of a
+-- terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, w.status, within_calendar(w.created_at) as created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
@@ -619,8 +622,8 @@ left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.compan
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
   and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile, and else leaves
--- its issue unstarted.
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue is live, nor where
+-- it leaves its issue unstarted (unstarted_issues).
 create view untaken_wakes as
 select w.id,
        case when i.id is not null then 'issue' end as kind,
@@ -642,13 +645,13 @@ where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce
   and not (w.status = 'deferred_issue_execution'
            and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
 
--- When wakes were taken up: the beginnings of their runs. Through the agents, by whom the host has an index on them.
+-- The times at which wakes were taken up: the beginnings of their runs. The host's index on runs begins with the agent.
 create view wake_pickups as
 select r.wakeup_request_id as wake_id, r.started_at as taken_at
 from public.agents a join public.heartbeat_runs r on r.company_id = a.company_id and r.agent_id = a.id
 where r.started_at is not null and r.wakeup_request_id is not null;
 
--- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
+-- sweep's wakes whose run was cancelled before it began: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c
@@ -656,9 +659,9 @@ join public.agent_wakeup_requests w on w.id = c.wake_id
 join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
 where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
 
--- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
--- the run's end counts no more. Earlier releases lack the table: there, another relation of its name counts for nothing, since
--- what others may create in `public` would run with the rights of this function's owner.
+-- Since when the server has been finalizing a run of the issue, in steps of its own; null if it is not. What it writes there hours
+-- after the run's end does not count. Earlier releases lack the table, and a relation of that name that others created in `public` must
+-- not be read: its code would run with the rights of this function's owner.
 create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
 set search_path = sweep, pg_temp as $$
 begin
@@ -674,7 +677,7 @@ begin
         from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
               order by r.created_at desc, r.id limit 1000) r
         join public.native_run_finalizations f on f.run_id = r.id
-        -- By name, as earlier releases lack some of its columns.
+        -- Reads columns by name, since earlier releases lack some of them.
         cross join lateral (select case when is_too_large(f.failure_detail) then '{}' else to_jsonb(f) end as row) named
         where f.company_id = company
           and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
@@ -683,7 +686,7 @@ begin
     );
 end $$;
 
--- Does this run belong to a conversation, by what it was started with? By name, as earlier releases lack the columns.
+-- True if a run was started for a conversation. Reads columns by name, since earlier releases lack them.
 create function is_conversation(run uuid) returns boolean language plpgsql stable security definer set search_path = sweep, pg_temp as $$
 declare
     adapter text;
@@ -703,7 +706,7 @@ revoke execute on function open_finalization_since, is_conversation from public;
 comment on function open_finalization_since is 'called by views';
 comment on function is_conversation is 'called by views';
 
--- Whom its server would hold responsible for a run of an issue, if anybody.
+-- The user whom the server would hold responsible for a run of an issue; null: there is none.
 create view issue_responsibles as
 select i.id as issue_id,
        coalesce(nullif((select r.responsible_user_id from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
@@ -718,12 +721,12 @@ select w.id, w.agent_id, i.id as issue_id, w.reason, w.payload, w.requested_by_a
 from public.agent_wakeup_requests w
 left join public.issues i on i.company_id = w.company_id and i.id::text = w.payload ->> 'issueId';
 
--- The server executes queued runs only: a wake without its run would stay queued for ever.
+-- Queues a wake with its run: the server executes queued runs only, and a wake without one would stay queued for ever.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 declare
     issue record;
     next_run_id uuid := gen_random_uuid();
-    -- The latest run that the same agent made of this issue: its session is taken up again.
+    -- The agent's latest run of this issue, whose session the new run takes up again.
     resumed_run_id uuid := (
         select r.id from public.issues i join runs r on r.company_id = i.company_id and r.issue_key = i.id::text
         where i.id = new.issue_id and r.agent_id = new.agent_id
@@ -733,7 +736,7 @@ begin
     select i.company_id, i.project_id, r.user_id into issue
     from public.issues i join issue_responsibles r on r.issue_id = i.id
     where i.id = new.issue_id;
-    -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
+    -- At a queued run without a responsible user the server fails at every tick, and recovers nothing else either.
     if issue.user_id is null then
         raise exception 'issue % cannot be woken: no user is responsible for it', new.issue_id;
     end if;
@@ -754,28 +757,28 @@ begin
             issue.user_id,
             jsonb_strip_nulls(jsonb_build_object(
                 'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
-                -- By the project the server knows whose budget holds.
+                -- The server charges the budget of this project.
                 'projectId', issue.project_id,
                 'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,
                 'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
     update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 revoke execute on function insert_wake from public;
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Success and output are reports; a run is also failed, timed out, interrupted or cancelled by others.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its
+-- owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
 create view false_rescues as
 select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
 from recoveries c
 join public.issues i on i.id = c.subject_id
 cross join lateral (
     select min(signs.at) as at
-    -- Of the runs that had begun the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+    -- The latest hundred earlier runs tell enough: all of them for each continuation would cost the product of both numbers.
     from (select * from public.heartbeat_runs r
           where r.company_id = i.company_id and r.context_snapshot ->> 'issueId' = i.id::text and r.created_at < c.created_at
           order by r.created_at desc limit 100) r
@@ -786,10 +789,10 @@ where c.kind = 'issue' and c.action = 'continue' and report.at is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001202');
 
 -- hosts/paperclip/postgres/2026-11-24-001203_issue_waits
--- What an issue waits for: what it declares, what the server would refuse to start, and which answers of people end a wait.
+-- The waits of issues: those that an issue declares, those for which the server would refuse to start it, and the answers that end them.
 
--- What a person did about an issue that is an answer, beside a comment, a wake and the release of a hold. That somebody read it, or tidied
--- an inbox, is none.
+-- The changes of an issue by a person that are an answer, beside comments, wakes and released holds. To read an issue, or to tidy an inbox,
+-- is no answer.
 create view answers as
 select l.company_id, l.entity_id as issue_key, l.created_at
 from public.activity_log l
@@ -797,15 +800,15 @@ where l.entity_type = 'issue' and l.actor_type = 'user'
   and l.action in ('issue.updated', 'issue.checked_out', 'issue.released', 'issue.admin_force_release',
                    'issue.recovery_action_resolved', 'issue.scheduled_retry_retry_now');
 
--- A limit as the server reads one from an agent's configuration: what is set and is no number, or none that it can hold, is 0, and a
--- negative number is no limit.
+-- Reads a limit from an agent's configuration as the server does: a value that is no number, or too large a number, is 0, and a negative
+-- number is no limit.
 create function as_limit(value jsonb) returns numeric language sql immutable
 return case when jsonb_typeof(value) = 'number' and value::numeric < 1e308 then case when value::numeric >= 0 then floor(value::numeric) end
             when value not in ('null', '""') then 0 end;
 comment on function as_limit is 'called by views';
 
--- The agents of a company who report, over any number of managers, to one who reports to nobody, and none of these managers is terminated:
--- not those below a manager who is missing, and not those in a circle.
+-- The agents of a company whose line of managers ends at one who reports to nobody, and has no terminated manager. Agents below a missing
+-- manager, or in a circle, are not among them.
 create function sound_agents(company uuid) returns setof uuid language sql stable security definer set search_path = sweep, pg_temp as $$
     with recursive sound as (
         select a.id, a.status from public.agents a where a.company_id = company and a.reports_to is null
@@ -818,8 +821,8 @@ $$;
 comment on function sound_agents is 'called by views';
 revoke execute on function as_limit, sound_agents from public;
 
--- Why the server would not start a run of an agent, although the agent could be woken: it would cancel a run of sweep's and block the
--- issue, or start what it should not. Each of these ends with time, or when a person changes it.
+-- The reason for which the server would not start a run of an agent that may be woken: it would cancel sweep's run and block the issue, or
+-- start what it should not. Each gate ends with time, or when a person changes it.
 create view agent_gates as
 select a.id as agent_id, coalesce(
     case when is_too_large(a.runtime_config) then 'the configuration of its agent is too large to look at'
@@ -827,7 +830,7 @@ select a.id as agent_id, coalesce(
                                                    else 'its agent is woken neither on demand nor by a timer' end
          when config.runs = 0 then 'its agent may have no runs'
          when config.cents = 0 then 'its agent may spend nothing'
-         -- Without a limit nothing is counted.
+         -- Runs are counted only if there is a limit.
          when config.runs is not null and config.runs <= (select count(*) from (
                   select from public.heartbeat_runs r
                   where r.company_id = a.company_id and r.agent_id = a.id and r.status not in ('queued', 'scheduled_retry')
@@ -838,14 +841,14 @@ select a.id as agent_id, coalesce(
                                where e.company_id = a.company_id and e.agent_id = a.id
                                  and e.occurred_at >= today.began_at and e.occurred_at < today.began_at + interval '1 day')
          then 'its agent has used up its budget of the day, which ends at 00:00 UTC'
-         -- A sweep that takes one issue asks about its agent's company alone.
+         -- A sweep that takes one issue reads the managers of one company only.
          when a.reports_to is not null
               and case when current_setting('sweep.facts_of', true) = 'one' then a.id not in (select sound_agents(a.company_id))
                        else a.id not in (select sound_agents(c.id) from public.companies c) end
          then 'a manager of its agent is terminated or missing, or is below it' end
 ) as reason
 from public.agents a
--- A large configuration is unpacked once.
+-- `offset 0` has a large configuration unpacked once.
 cross join lateral (
     select h.heartbeat -> 'enabled' as timer,
            coalesce(nullif(h.heartbeat -> 'wakeOnDemand', 'null'), nullif(h.heartbeat -> 'wakeOnAssignment', 'null'),
@@ -859,13 +862,13 @@ cross join lateral (
 ) config
 cross join lateral (select date_trunc('day', statement_timestamp(), 'UTC') as began_at) today;
 
--- The gates of all agents, by the agent's id. A reader of many issues asks for them once.
+-- The gates of all agents, by the agent's id: a query of many issues reads them once.
 create function gates_by_agent() returns jsonb language sql stable security definer set search_path = sweep, pg_temp
 return (select jsonb_object_agg(g.agent_id, g.reason) from agent_gates g where g.reason is not null);
 comment on function gates_by_agent is 'called by views';
 revoke execute on function gates_by_agent from public;
 
--- The gates of an issue: its project's, or its agent's. A sweep that takes one issue asks about its agent alone.
+-- The gate of an issue: its project's, or its agent's. A sweep that takes one issue reads the gate of one agent only.
 create view issue_gates as
 select i.id as issue_id, coalesce(
     (select 'its project is stopped by its budget: ' || left(p.name, 1000) from public.projects p
@@ -876,7 +879,7 @@ select i.id as issue_id, coalesce(
 ) as reason
 from public.issues i;
 
--- What an issue waits for, whatever its status says; the first that applies. And whether a hold may stand where nobody looks.
+-- The first reason for which an issue waits, whatever its status says, and whether it has more ancestors than are searched for a hold.
 create view issue_waits as
 select i.id as issue_id, coalesce(
     (select 'blocked by ' || left(coalesce(b.identifier, b.title), 1000)
@@ -884,7 +887,7 @@ select i.id as issue_id, coalesce(
      where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
        and b.status not in ('done', 'cancelled')
      order by b.created_at, b.id limit 1),
-    -- A question that wakes nobody when it is answered is no reason to wait.
+    -- Only a question whose answer wakes the agent is a reason to wait.
     (select 'open question' from public.issue_thread_interactions q
      where q.company_id = i.company_id and q.issue_id = i.id and q.status = 'pending'
        and q.continuation_policy in ('wake_assignee', 'wake_assignee_on_accept') limit 1),
@@ -896,7 +899,7 @@ select i.id as issue_id, coalesce(
     case when i.monitor_next_check_at > statement_timestamp()
          then 'monitor check at '
               || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
-    -- Of an issue's holds a hundred are looked at, as many issues below it ask.
+    -- A hundred holds of an ancestor are read, since many issues below it ask.
     (select case when held.is_paused then 'paused by a hold on ' else 'more than 100 holds are on ' end
             || left(coalesce(p.identifier, p.title), 1000)
      from public.issues p
@@ -908,7 +911,7 @@ select i.id as issue_id, coalesce(
      where p.id = any (lineage.ids) and p.company_id = i.company_id and (held.is_paused or held.are_many) limit 1)
 ) as reason, cardinality(lineage.ids) > 100 as is_too_deep, lineage.ids as lineage
 from public.issues i
--- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
+-- An issue inherits the holds of every ancestor. `union` ends a circle of parents, which `union all` would not.
 cross join lateral (
     with recursive ancestors as (
         select i.id
@@ -919,21 +922,21 @@ cross join lateral (
     select array(select id from ancestors limit 101) as ids
 ) lineage;
 
--- The server's own recoveries that came to an end, and forbid to start what they are about until a person says what became of the run.
+-- The server's own recoveries that have ended, and forbid to start their issue until a person says what became of the run.
 create view held_actions as
 select r.id, r.company_id, r.source_issue_id as issue_id, r.created_at,
        case when not is_too_large(r.evidence) then coalesce(r.evidence ->> 'runId', r.evidence ->> 'sourceRunId') end as run_key
 from public.issue_recovery_actions r
 where r.status not in ('active', 'escalated')
-  -- One that is too large to be read may forbid it.
+  -- A recovery that is too large to read may forbid it.
   and case when is_too_large(r.evidence) then true else r.evidence #>> '{automaticRecovery,replay}' = 'blocked' end;
 insert into __diesel_schema_migrations (version) values ('20261124001203');
 
 -- hosts/paperclip/postgres/2026-11-24-001204_unstarted_issues
--- Issues that are to do, have an agent, and that nothing will start: the server takes up a `todo` by a wake alone, and lists none whose wake it
--- did not serve.
+-- Issues in `todo` with an agent that nothing will start: the server takes up a `todo` only by a wake, and lists none whose wake it did not
+-- serve.
 
--- What a person stopped is that person's. An agent with a timer looks for such work itself, and one that rests is to have none.
+-- An issue that a person stopped is that person's. An agent with a timer looks for such work itself, and a resting agent is to have none.
 create view unstarted_issues as
 select i.id as issue_id, within_calendar(asked.since) as since,
        case latest.unserved
@@ -943,7 +946,7 @@ select i.id as issue_id, within_calendar(asked.since) as since,
 from public.companies c
 join public.issues i on i.company_id = c.id
 join public.agents a on a.id = i.assignee_agent_id and a.company_id = i.company_id
--- The wake that was asked for last, and whether it came to nothing.
+-- The latest wake of the issue, and whether it came to nothing.
 cross join lateral (
     select w.created_at,
            case w.status
@@ -956,7 +959,7 @@ cross join lateral (
     where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
     order by w.created_at desc, w.id limit 1
 ) latest
--- Since when nothing has come of such wakes: a server may note one again and again.
+-- Since when nothing has come of the issue's wakes: a server may write one again and again.
 cross join lateral (
     select min(w.created_at) as since from public.agent_wakeup_requests w
     where latest.unserved is not null and w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
@@ -966,10 +969,10 @@ cross join lateral (
 where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
   and a.status in ('active', 'idle', 'running', 'error')
   and not is_too_large(a.runtime_config) and (a.runtime_config #> '{heartbeat,enabled}' = 'true') is not true
-  -- The server itself starts within some of its ticks what was skipped for a while.
+  -- The server itself starts an issue that it skipped, within some of its ticks.
   and (asked.since < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
        or asked.since > statement_timestamp() + interval '1 day')
-  -- Asked of those few alone.
+  -- The `case` has these questions asked only about the few issues whose wake came to nothing.
   and case when latest.unserved is not null then
       not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
       and not exists (select from pending_wakes w
@@ -978,7 +981,7 @@ where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
       and (select w.reason from issue_waits w where w.issue_id = i.id) is null
       and (select g.reason from issue_gates g where g.issue_id = i.id) is null end;
 
--- Why nothing will start an issue. This is a function, so that the facts of any other issue need no plan of the view.
+-- The reason for which nothing will start an issue. As a function, it is planned only for issues that need it.
 create function unstarted_reason(issue uuid) returns text language sql stable security definer set search_path = sweep, pg_temp
 return (select u.reason from unstarted_issues u where u.issue_id = issue);
 comment on function unstarted_reason is 'called by views';
@@ -986,18 +989,18 @@ revoke execute on function unstarted_reason from public;
 insert into __diesel_schema_migrations (version) values ('20261124001204');
 
 -- hosts/paperclip/postgres/2026-11-24-001205_issue_facts
--- The issue as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+-- The candidates among Paperclip's issues, and the facts that decide. docs/host-reference.md explains every column.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.company_id::text as tenant
 from public.companies c
 join public.issues i on i.company_id = c.id
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
--- is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The
+-- tenant is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
 from public.companies c
@@ -1006,7 +1009,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
   and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
   and not exists (select from runs r where r.live and r.id = i.execution_run_id)
-  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
                   and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
 
@@ -1017,7 +1020,7 @@ select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at),
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
 
--- Whose runs and wakes are too large to be read.
+-- The agents that have a run or a wake too large to read.
 create view too_large as
 select r.company_id, r.agent_id
 from public.companies c
@@ -1029,9 +1032,9 @@ from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload);
 
--- What a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the environments of
--- runs, and, where `are_called`, the server's own call for each recovery that forbids to start the issue. This is a function, so that the facts of
--- any other issue need no plan of it.
+-- The commands that a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the
+-- environments of runs, and, if `are_called`, the server's own call for each recovery that forbids to start the issue. As a function, it is
+-- planned only for issues that need it.
 create function resume_commands_of(company uuid, issue uuid, unreleased_runs uuid[], are_called boolean) returns text
 language sql stable security definer set search_path = sweep, pg_temp
 return (
@@ -1075,15 +1078,15 @@ select
     pending.detail as pending_wake,
     coalesce(
         (select w.reason from issue_waits w where w.issue_id = i.id),
-        -- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
-        -- end of the hold that stopped it. Those have the database's time, and the end of a run the server's.
+        -- A person who stops a run answers, until something newer happens: another run, a person's comment, change or wake, or the release
+        -- of a hold. The database dates these; the server dates the end of a run.
         (select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC')
          from (
              select r.cancelled_by as by, within_calendar(ended.at) as ended_at,
                     within_calendar(ended.at) + make_interval(secs => clock.behind_seconds) as at
              from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
                    order by r.created_at desc, r.id limit 1000) r
-             -- Nothing could be newer than an end in the future.
+             -- An end in the future is dated back, or nothing could be newer.
              cross join lateral (select case when r.finished_at <= statement_timestamp() then r.finished_at else r.created_at end as at) ended
              where r.cancelled_by is not null
              order by ended.at desc limit 1
@@ -1108,8 +1111,8 @@ select
     coalesce(
         (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
         case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
-             -- What is too large to be read may be a run or a wake of this issue. A reader of many issues asks once about all agents, of which one may
-             -- have as many runs as issues; a sweep that takes one issue (take_issue) asks about its agent alone.
+             -- A run or wake that is too large to read may be this issue's. A query of many issues reads too_large once, since an agent may have as
+             -- many runs as issues; a sweep that takes one issue (take_issue) reads it for one agent only.
              when case when current_setting('sweep.facts_of', true) = 'one'
                        then exists (select from too_large t where t.company_id = i.company_id and t.agent_id = i.assignee_agent_id)
                        else (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t) end
@@ -1126,7 +1129,7 @@ select
     history.last_run_agent_id,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
          when history.leased_until > statement_timestamp()
-              -- Its server may try again meanwhile, in vain.
+              -- The server may still try to release it, in vain.
               or history.leasing_run_id is not null and history.last_ended_at > statement_timestamp() - interval '2 minutes'
          then 'its environment is not released yet'
          when finalization.since between statement_timestamp() - interval '1 hour' and statement_timestamp() then 'its run is being finalized' end as host_plan,
@@ -1135,7 +1138,7 @@ select
          when held.actions is not null then 'its host forbids to start it until a person says what became of its last run'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
     case when i.status = 'todo' then unstarted_reason(i.id) end as unstarted,
-    -- By the server's clock the run ended that much earlier than by this one.
+    -- The server's clock dates the end of the run that much too early.
     behavior.run_end_grace_seconds + clock.behind_seconds as run_end_grace_seconds,
     case when unreleased.runs is not null
          then 'have those who run the server release the environment of run ' || left(unreleased.runs[1]::text, 8) || ' (sweep attention has the statement), and then '
@@ -1168,8 +1171,7 @@ select
     statement_timestamp() as observed_at
 from public.issues i
 join public.companies c on c.id = i.company_id
--- Gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear. Of a million runs the latest thousand
--- tell enough.
+-- One pass over the issue's latest thousand runs, which tell enough: where the index on the issue is missing, a pass is expensive.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
            (array_agg(r.agent_id order by r.created_at desc, r.id))[1] as last_run_agent_id,
@@ -1177,16 +1179,16 @@ left join lateral (
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            max(r.started_at) as last_started_at,
            max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
-           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
-           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           -- Until when the server may release the environment that a run holds: it goes on trying for a while. While a run
+           -- that did not succeed holds one, a conversation does not go on: the server would cancel every queued run.
            max(least(within_calendar(greatest(r.finished_at, lease.updated_at)) + lease.patience,
                      within_calendar(r.finished_at) + interval '1 hour'))
                filter (where lease.updated_at is not null) as leased_until,
            (array_agg(r.id order by r.created_at desc, r.id)
                filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
-           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
+           -- A retry, sweep's or the host's, begins no episode: decisions.md#a-retry-belongs-to-its-episode
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
+           -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
                where r.retry_reason = 'issue_continuation_needed'
                  and (r.status <> 'cancelled' or r.started_at is not null)
@@ -1207,7 +1209,7 @@ cross join host_behavior behavior
 cross join lateral (
     select coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0) as behind_seconds
 ) clock
--- What forbids to start it, and whose run that was; and the environments that have to be released before.
+-- The recoveries that forbid to start the issue, with their runs, and the runs whose environments have to be released first.
 left join lateral (
     select array_agg(a.id) as actions, array_agg(r.id) as runs,
            (array_agg(r.agent_id order by a.created_at desc) filter (where r.id is not null))[1] as agent_id
@@ -1230,9 +1232,9 @@ left join lateral (
 left join lateral (
     select min(w.created_at) as created_at, (array_agg(w.detail order by w.created_at))[1] as detail
     from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
-      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- it starts nothing: see unstarted_issues
+      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- such a wake starts nothing: unstarted_issues
 ) pending on true
--- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
+-- A run that ended within two minutes and still holds the issue, which a living server releases when it has queued all that follows.
 left join lateral (
     select (array_agg(r.id))[1] as id from public.heartbeat_runs r
     where r.company_id = i.company_id and r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
@@ -1242,7 +1244,7 @@ left join public.agents a on a.id = i.assignee_agent_id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 left join lateral (
-    -- What a clock that was ahead has dated in the future began no episode.
+    -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
@@ -1250,7 +1252,7 @@ left join lateral (
 cross join lateral (
     select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
 ) episode
--- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+-- Every continuation counts as an attempt, sweep's and the host's alike; the ledger's number outlives runs that the host prunes.
 left join lateral (
     select greatest(count(*) filter (where k.created_at >= episode.began_at),
                     max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
@@ -1267,15 +1269,15 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001205');
 
 -- hosts/paperclip/postgres/2026-11-24-001206_left_issues
--- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
--- the board that says what is to be done, and nobody who has answered since. What it blocked and forbids to start, whoever has answered:
--- only one answer helps. And what is to do, and nothing will start.
+-- Issues that the server left without telling a person: those that it blocked itself within a day, by its activity log, with no comment,
+-- no advice on the board and no answer since; those that it blocked and forbids to start, which no usual answer starts again; and those
+-- in `todo` that nothing will start.
 create view left_issues as
 select i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
        left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
        i.status, within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
--- What was noted last of each issue, before anything is asked about it.
+-- For each issue, the latest such entry of the activity log, found before anything else is read about the issue.
 from (
     select distinct on (l.company_id, l.entity_id) l.company_id, l.entity_id, l.action, l.created_at
     from public.companies c
@@ -1292,7 +1294,7 @@ join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_i
 left join public.agents a on a.id = i.assignee_agent_id
 where i.status = 'blocked' and i.hidden_at is null
   and not exists (select from held_actions h where h.company_id = i.company_id and h.issue_id = i.id)
-  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
+  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, since older releases lack the column
   and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
                   where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
                     and blocker.status not in ('done', 'cancelled'))
@@ -1320,9 +1322,9 @@ left join public.agents a on a.id = i.assignee_agent_id;
 insert into __diesel_schema_migrations (version) values ('20261124001206');
 
 -- hosts/paperclip/postgres/2026-11-24-001207_session_facts
--- The session as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+-- The candidates among Paperclip's sessions, and the facts that decide. docs/host-reference.md explains every column.
 
--- Through companies, as in `runs`: the index on the status begins with them.
+-- The runs that are running, found through companies, with which the index on the status begins.
 create view running_sessions as
 select s.id, s.company_id, s.agent_id, s.last_sign_at
 from public.companies c
@@ -1332,8 +1334,8 @@ where s.run_status = 'running';
 create view session_subjects as
 select id as subject_id, agent_id as group_id, company_id::text as tenant from running_sessions;
 
--- Without a sign of life for a second, the shortest threshold that there is; or with one that nobody can have shown, which would
--- otherwise keep it out of sight for ever.
+-- Running sessions without a sign of life for a second, the shortest threshold, or with one in the future, which would otherwise hide them
+-- for ever.
 create view unattended_sessions as
 select id as subject_id, agent_id as group_id, last_sign_at as since, company_id::text as tenant
 from running_sessions
@@ -1350,11 +1352,11 @@ create view session_facts as
 select
     s.id as subject_id,
     c.id::text as tenant,
-    -- An issue has many runs.
+    -- The run's id tells it from the other runs of its issue.
     coalesce(left(i.identifier, 1000), 'run') || '/' || left(r.id::text, 8) as identifier,
     left(coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')'), 1000) as title,
     left(s.status, 1000) as status,
-    -- A blocker, a question, a review or a hold of its issue is none: whatever the issue waits for, this run is running.
+    -- A session does not wait for a blocker, question, review or hold of its issue: its run is running all the same.
     case when i.status in ('done', 'cancelled') then null
          when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
          when exclusion.reason is not null then 'its issue is ' || exclusion.reason
@@ -1370,14 +1372,14 @@ select
     exists (select from runs o where o.live and o.company_id = r.company_id and o.issue_key = i.id::text and o.id <> r.id)
         as issue_has_live_run,
     null::timestamptz as issue_wake_since,
-    -- A run has one process; one that is started again is another run.
+    -- A run has one process; a process that is started again is another run.
     within_calendar(r.created_at) as started_at,
     s.last_sign_at as progressed_at,
     case when r.status not in ('running', 'queued', 'scheduled_retry')
          then within_calendar(coalesce(r.finished_at, r.updated_at)) end as ended_at,
     case when r.status <> 'running' then r.exit_code end as exit_code,
     null::integer as silent_after_seconds,
-    -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
+    -- The server keeps a running process's output in files, and writes excerpts to the run when it ends.
     '' as recent_output,
     false as takes_commands,
     false as reports_progress,
@@ -1406,13 +1408,13 @@ left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
 left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
--- What a person, or the host's own watch over silent runs, decided about this one.
+-- The decisions of a person, or of the host's own watch over silent runs, about this run.
 left join lateral (
     select max(d.snoozed_until) as until
     from public.heartbeat_run_watchdog_decisions d
     where d.company_id = r.company_id and d.run_id = r.id and d.decision in ('snooze', 'continue')
 ) snooze on true
--- As far as the ledger tells; a sign of life begins one as well.
+-- The beginning of the episode, by the ledger. A sign of life begins one as well.
 cross join lateral (
     select within_calendar(greatest(r.created_at, (
         select max(e.created_at) from recoveries e
@@ -1431,17 +1433,17 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001207');
 
 -- board/agents/2026-11-24-001400_agent_names
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/session/2026-11-24-001401_session_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_session): is it held, and the agent and the issue that are held with it.
+       -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
 left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
@@ -1461,8 +1463,8 @@ cross join lateral (
             when case when f.ended_at is not null then f.issue_wake_since end between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
                  and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
             when case when f.ended_at is not null then f.issue_wake_since end is not null then 'stuck_wake'
-            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
-            -- and escalated until one sees that it ended.
+            -- Only a sweep sees a loop or a question on a screen: the session is active until a sweep has escalated it, and escalated until
+            -- a sweep sees that this has ended. decisions.md#a-looping-session-is-never-quiet
             when f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
                    case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
                    and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true))
@@ -1548,19 +1550,19 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001401');
 
 -- board/issue/2026-11-24-001402_issue_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
 left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -1607,7 +1609,7 @@ left join lateral (
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'orphaned' end as reason
@@ -1663,7 +1665,7 @@ left join board_texts t on t.reason = 'escalated';
 insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- take/session/2026-11-24-001404_take_session
--- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+-- Locks the session with its agent, against a pause, and with its issue, so that a sweep of issues does not continue it as well.
 create function take_session(wanted id) returns setof session_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1690,7 +1692,7 @@ comment on function take_session is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001404');
 
 -- take/issue/2026-11-24-001405_take_issue
--- The agent is locked as well, so that a pause and a wake exclude each other.
+-- Locks the issue with its agent, so that a pause and a wake exclude each other.
 create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1716,8 +1718,8 @@ comment on function take_issue is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001405');
 
 -- take/all/2026-11-24-001407_locks
--- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
--- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+-- To lock a row, a role needs the right to update one of its columns, and is given that on the id. An update by this right could
+-- rename the row, and a host's trigger may write more. So only a table's owner may make an update that changes the id, or nothing.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     if new.id = old.id and new *<> old
@@ -1728,8 +1730,8 @@ begin
 end $$;
 revoke execute on function refuse_mere_update from public;
 
--- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
--- agents nobody updates.
+-- Triggers run in the order of their names, and this name begins with the first printable sign. A host's view without a trigger for updates
+-- is updated without this one; the view agents is never updated.
 do $$
 declare
     name text;

@@ -151,21 +151,21 @@ create table if not exists __diesel_schema_migrations (
 );
 
 -- postgres/2026-11-24-001000_ids
--- What the host's ids are: whatever names one is text, and is cast to this.
+-- The type of the host's ids. sweep binds each id as text and casts it to this domain: decisions.md#ids
 create domain id as uuid;
 insert into __diesel_schema_migrations (version) values ('20261124001000');
 
 -- ledger/2026-11-24-001001_ledger
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table host (
     only_row boolean primary key default true check (only_row),
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
-    files jsonb check (length(files::text) <= 1000000),  -- of a host that is not built in: the text of each of its files
-    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were when it was migrated
+    files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
 );
 
 create table sweeps (
@@ -177,27 +177,30 @@ create table sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts jsonb check (length(counts::text) <= 200000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at timestamptz check (oldest_left_at >= '0001-01-01Z' and oldest_left_at < '10000-01-01Z'),  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    succeeded boolean not null default false,  -- it looked at everything and did all that it had to
-    partial boolean not null default false,  -- it did not look at everything, and says nothing of the schedule
-    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    succeeded boolean not null default false,  -- the sweep examined everything and did all that it had to
+    partial boolean not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    is_restricted boolean not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    is_restricted boolean not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
+    -- What the guard holds back: decisions.md#the-guard-remembers
+    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
+    guard_held jsonb check (length(guard_held::text) <= 100000)  -- the parts held back of each kind that it judged, and the settings by which it judged
 );
 create index sweeps_started_at on sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
     id uuid primary key,
     sweep_id uuid not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -208,12 +211,12 @@ create table recoveries (
     episode_began_at timestamptz check (episode_began_at >= '0001-01-01Z' and episode_began_at < '10000-01-01Z') not null,
     attempt          integer not null check (attempt >= 0),
     wake_id uuid,
-    agent_id uuid check (length(agent_id::text) <= 1000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    agent_id uuid check (length(agent_id::text) <= 1000),  -- the subject's agent at that time; with its tenant, the exemptions that apply
     tenant text check (length(tenant) <= 1000),
-    requested_by text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    requested_by text check (length(requested_by) <= 200),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject boolean not null default false,  -- this escalation set the subject blocked
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, the last thing that sweep did, of which nothing has come yet
 );
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -224,8 +227,8 @@ create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where 
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index recoveries_created_at on recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table policy (
     only_row boolean primary key default true check (only_row),
     orphan_grace_seconds float8 not null check (orphan_grace_seconds between 0 and 1e10),
@@ -240,12 +243,12 @@ create table policy (
     vocabulary jsonb check (length(vocabulary::text) <= 100000) not null check (jsonb_typeof(vocabulary) = 'object')
 );
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table exemptions (
-    kind text check (length(kind) <= 100) not null,  -- of subject; or agent
+    kind text check (length(kind) <= 100) not null,  -- the kind of the subject, or agent
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
     reason text check (length(reason) <= 2000) not null,
-    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- it holds before this; null: until it is removed
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- when the exemption ends; null: when it is removed
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
     primary key (kind, subject_id)
 );
@@ -257,33 +260,33 @@ create table tenant_exemptions (
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp()
 );
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table failures (
     kind text check (length(kind) <= 100) not null,
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason text check (length(reason) <= 1000) not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    reason text check (length(reason) <= 1000) not null,  -- why it failed last
     last_at timestamptz check (last_at >= '0001-01-01Z' and last_at < '10000-01-01Z') not null default clock_timestamp(),
-    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: it is still examined
+    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: the subject is still examined
     primary key (kind, subject_id)
 );
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table notifications (
     id uuid primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100) not null,  -- slack, webhook; where that is, only the configuration says
+    destination text check (length(destination) <= 100) not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     kind text check (length(kind) <= 100) not null,
-    part text check (length(part) <= 3000) not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: about the kind as a whole
+    part text check (length(part) <= 3000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: the notification is about the whole kind
     sweep_id uuid not null,
     details jsonb check (length(details::text) <= 100000) not null,
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    message_id uuid,  -- what goes out in one message; null: not tried yet
+    message_id uuid,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null default clock_timestamp(),
     delivered_at timestamptz check (delivered_at >= '0001-01-01Z' and delivered_at < '10000-01-01Z'),
-    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- given up
+    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000)
 );
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
@@ -294,15 +297,15 @@ create index notifications_of_wakes on notifications (destination, part, created
 insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from (select * from policy limit 1) p cross join jsonb_each(p.vocabulary -> 'reasons') r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
@@ -315,9 +318,9 @@ select subject_id as agent_id, reason, until from exemptions where kind = 'agent
 insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/native/both/2026-11-24-001101_work
--- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
--- On PostgreSQL what rows are called by is bounded, and all that describes them may be of any length: the views cut it. SQLite reads a whole
--- text into the memory of whoever asks for a part of it: there what a sweep reads of a row is 10,000 bytes at most.
+-- The control plane that sweep brings when there is no other host: the work, its agents, and the runs of the work.
+-- On PostgreSQL identifiers are bounded, and descriptions may have any length, since the views cut them. SQLite reads a whole text into
+-- memory to cut it, so there the texts of a row that sweeps read have 10,000 bytes at most. decisions.md#bounds-on-rows
 
 create table agents (
     id uuid primary key default gen_random_uuid(),
@@ -332,7 +335,7 @@ create table agents (
 create table issues (
     id uuid primary key default gen_random_uuid(),
     tenant text check (length(tenant) <= 200) not null default 'default',
-    identifier text check (length(identifier) <= 200),  -- what people call it; one of its tenant's is called so
+    identifier text check (length(identifier) <= 200),  -- what people call it; unique in its tenant
     title text not null,
     status text not null default 'todo'
         check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
@@ -340,8 +343,8 @@ create table issues (
     assignee_user_id text,
     checkout_run_id uuid,  -- the run that holds the issue
     waiting_for text,  -- a declared wait: approval, question, blocker, ...
-    wait_until timestamptz,  -- when that wait ends; null with waiting_for: until it is cleared
-    unblock_action text,  -- while it is blocked: what a person has to do
+    wait_until timestamptz,  -- when the wait ends; null with waiting_for: until it is cleared
+    unblock_action text,  -- what a person has to do while the issue is blocked
     started_at timestamptz,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -356,7 +359,7 @@ create table plans (
     title text not null,
     status text not null default 'draft'
         check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
-    agent_id uuid references agents,  -- null: its client pulls, nobody can be woken
+    agent_id uuid references agents,  -- null: a client pulls the steps, and nobody can be woken
     issue_id uuid references issues,  -- where an escalation is written
     stalled_after_seconds integer check (stalled_after_seconds > 0),
     created_at timestamptz not null default now(),
@@ -400,7 +403,7 @@ create table runs (
     issue_id uuid references issues,
     plan_step_id uuid references plan_steps,
     wake_id uuid references wakes,  -- the wake that started it
-    retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
+    retry_reason text,  -- issue_continuation_needed: a continuation, by sweep or the host
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at timestamptz not null default now(),
@@ -408,21 +411,21 @@ create table runs (
     
 );
 
--- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
--- Whoever finds it stuck writes a command, and the supervisor delivers it.
+-- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
+-- the commands that a sweep or a person writes.
 create table sessions (
     id uuid primary key default gen_random_uuid(),
     tenant text check (length(tenant) <= 200) not null default 'default',
     identifier text check (length(identifier) <= 200) unique,  -- what people call it
     title text not null default '',  -- what runs in it
-    agent_id uuid references agents,  -- null: whoever started it
-    issue_id uuid references issues,  -- what it works on, and where an escalation is written
+    agent_id uuid references agents,  -- null: a person started it
+    issue_id uuid references issues,  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
         check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
-    stall_paused boolean not null default false,  -- nobody may disturb it
-    started_at timestamptz,  -- of its present process
-    last_activity_at timestamptz,  -- any sign of life; null: as started_at
-    last_progress_at timestamptz,  -- a step forward, no repetition; null: as started_at
+    stall_paused boolean not null default false,  -- sweeps leave the session alone
+    started_at timestamptz,  -- when its present process was started
+    last_activity_at timestamptz,  -- its last sign of life; null: started_at
+    last_progress_at timestamptz,  -- its last step forward, no repetition; null: started_at
     last_tool text,
     recent_output text not null default '',  -- the last lines of its screen
     exit_code integer,  -- 128 + n after signal n; null: it runs, or nobody saw its end
@@ -430,12 +433,12 @@ create table sessions (
     silent_after_seconds integer check (silent_after_seconds > 0),
     takes_nudges boolean not null default true,  -- may something be typed into it now?
     agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
-    agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
+    agent_state_kind text,  -- what the agent waits for (permission, trust, login, ...) or has run out of
     agent_state_since timestamptz,
-    agent_question text,  -- the words with which it asks a person
-    agent_state_evidence text,  -- how that is known
-    resumes_at timestamptz,  -- when its quota is filled again
-    watcher text,  -- of one that examines it: by what it decides, as JSON
+    agent_question text,  -- the words with which the agent asks a person
+    agent_state_evidence text,  -- how the state is known
+    resumes_at timestamptz,  -- when the agent's quota is filled again
+    watcher text,  -- the settings of the watcher that examines the session, as JSON
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
     
@@ -454,7 +457,7 @@ create table session_commands (
     
 );
 
--- What people read.
+-- The comments on issues, for people.
 create table comments (
     id uuid primary key default gen_random_uuid(),
     issue_id uuid references issues not null,
@@ -473,7 +476,7 @@ create table activity (
     created_at timestamptz not null default now()
 );
 
--- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.
+-- Indexes for the candidates: the few rows in progress and in flight, in the order of the scan, however many are finished.
 create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
     where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
@@ -488,7 +491,7 @@ create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) w
 create index sessions_paused on sessions (issue_id) where status = 'paused';
 create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
 
--- Facts and history of one subject: the rest.
+-- Indexes for the facts and the history of one subject.
 create index plans_by_issue on plans (issue_id, tenant, (case status when 'executing' then 0 when 'stalled' then 0 else 1 end));
 create index plan_steps_by_plan on plan_steps (plan_id, (case status when 'in_progress' then 0 when 'pending' then 1 else 2 end), position);
 create index runs_by_issue on runs (issue_id, created_at desc, id);
@@ -502,20 +505,20 @@ create index session_relaunches on session_commands (session_id, created_at) whe
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
 
--- Who examines a session besides sweeps.
+-- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
 
--- What all of this host's facts go by, and what people are advised to do: one row.
+-- The constants of this host: one row.
 create view host_behavior as
-select cast(0.5 as float8) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
-       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
+select cast(0.5 as float8) as run_end_grace_seconds,  -- how long the host has to say what follows the end of a run
+       'set it to in progress or todo' as resume_advice;  -- how a person resumes a blocked issue
 insert into __diesel_schema_migrations (version) values ('20261124001101');
 
 -- hosts/native/postgres/2026-11-24-001102_triggers
 alter table issues add foreign key (checkout_run_id) references runs;
 
--- The host's own activity log shows what the ledger holds.
+-- Copies each row of the ledger into the host's activity log: decisions.md#the-activity-log
 create function log_recovery() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     insert into activity (actor, action, entity_type, entity_id, details)
@@ -525,7 +528,7 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
--- That a run of an issue has ended is passed at once to a daemon that listens.
+-- Notifies a daemon that listens when a run of an issue has ended.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.issue_id::text);
@@ -537,16 +540,16 @@ when (new.issue_id is not null
       and new.status not in ('queued', 'scheduled_retry', 'running'))
 execute function notify_of_run_end();
 
--- Else anybody could put one of them on a table of his own.
+-- Without this, anybody could put one of these functions on a table of their own.
 revoke execute on function log_recovery, notify_of_run_end from public;
 insert into __diesel_schema_migrations (version) values ('20261124001102');
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
--- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
+-- The scalar subqueries are no `exists`, which PostgreSQL could plan as a hash of all wakes, built anew for every issue.
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -556,8 +559,8 @@ select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.ret
 from runs r
 where r.issue_id is not null;
 
--- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
+-- up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
@@ -565,7 +568,7 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 left join lateral (
-    -- The live one, or the latest: apart, each by an index, however many a wake had.
+    -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
         (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1)
         union all
@@ -574,7 +577,7 @@ left join lateral (
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
 
--- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
+-- The steps on which a live run works: the run names the step, or a wake that names it started the run. The run works on the plan's issue, too.
 create view worked_steps as
 select r.plan_step_id as step_id from runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
@@ -584,9 +587,9 @@ where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', '
 insert into __diesel_schema_migrations (version) values ('20261124001351');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
--- What the facts of all kinds go by. docs/host-reference.md explains every column.
+-- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
 create view untaken_wakes as
 select w.id,
        case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
@@ -605,17 +608,17 @@ left join plan_steps s on s.id = w.plan_step_id
 left join plans p on p.id = s.plan_id
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
-  -- Sets, of which each is read once: as an `exists` PostgreSQL would read all runs for each wake.
+  -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
            and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false))
   and not (w.status = 'deferred'
            and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false));
 
--- When wakes were taken up: the beginnings of their runs.
+-- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
--- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
@@ -623,22 +626,22 @@ where c.action = 'continue'
   and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
   and not exists (select 1 from runs r where r.wake_id = w.id);
 
--- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
+-- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
 select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
 from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
 where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 
--- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+-- Relaunches that are on their way: queued, or taken within a minute and their process not up yet.
 create view issue_relaunches as
 select s.issue_id, s.id as session_id, c.created_at
 from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - make_interval(secs => 60));
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
--- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
+-- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (
@@ -669,25 +672,25 @@ where reported_at is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001352');
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
--- Which issues are nominated.
+-- The candidates among the issues.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-  -- As issue_sessions, which would read the issues once more.
+  -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
 
@@ -703,19 +706,19 @@ insert into __diesel_schema_migrations (version) values ('20261124001353');
 -- facts/issue/postgres/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
--- work: while one of them is pending, no sweep queues another.
+-- The continuations that are on their way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions.
+-- decisions.md#linked-work
 create view issue_continuations as
 select w.issue_id, null::id as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
 union all
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 select i.id, null, w.created_at, w.detail
 from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
 join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
 union all
 select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r;
 
--- The oldest of it.
+-- The oldest continuation that is on its way to an issue.
 create view issue_pending as
 select c.issue_id, min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
 from issue_continuations c group by c.issue_id;
@@ -732,7 +735,7 @@ select
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-        -- Values, not joins: those could be planned to begin with the live runs of all tenants, anew for every issue.
+        -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
               and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
@@ -763,7 +766,7 @@ select
         (select max(coalesce(r.finished_at, r.created_at))
          from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
          where p.issue_id = i.id and p.tenant = i.tenant),
-        -- Of thousands the latest: of all of them PostgreSQL would read the table, for each issue.
+        -- Only the latest thousand sessions: for all of them PostgreSQL would read the whole table, for each issue.
         (select max(greatest(s.last_activity_at, s.ended_at))
          from (select * from sessions s where s.issue_id = i.id and s.tenant = i.tenant order by s.created_at desc limit 1000) s)
     ) as idle_since,
@@ -785,7 +788,7 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
+-- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
@@ -794,7 +797,7 @@ left join lateral (
                filter (where not r.live))[1] as last_end,
            max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
+           -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
                where r.is_continuation
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
@@ -802,7 +805,7 @@ left join lateral (
     from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
 ) run on true
 left join lateral (
-    -- What a clock that was ahead has dated in the future began no episode.
+    -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
@@ -810,7 +813,7 @@ left join lateral (
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
--- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+-- Every continuation counts as an attempt, sweep's and the host's alike; the ledger's number outlives runs that the host prunes.
 left join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
@@ -827,21 +830,21 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001354');
 
 -- facts/step/both/2026-11-24-001355_step_candidates
--- Which steps of plans are nominated.
+-- The candidates among the steps of plans.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The steps in progress, healthy or not. The candidates are a share of them.
 create view step_subjects as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress';
 
--- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
+-- Steps in progress of an open plan, on which at first sight nobody works. Rust decides how long is too long.
 create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each step with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
 
@@ -893,14 +896,14 @@ select
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join lateral (
     select min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
     from (
         select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
         union all
-        -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
+        -- A wake of the issue resumes the step as well: decisions.md#linked-work
         select w.created_at, w.detail from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
@@ -914,7 +917,7 @@ left join lateral (
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
         cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
-        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
             select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null order by o.ended_at limit 10) a_few
@@ -949,15 +952,15 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001356');
 
 -- facts/session/both/2026-11-24-001357_session_candidates
--- Which sessions are nominated.
+-- The candidates among the sessions.
 
--- Active, and not ended well: what the candidates are a share of.
+-- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
 from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
 
--- Active, and its process ended, its agent waits for a person, or it made no step forward for a second, the shortest threshold
--- that there is. Whether its output repeats itself is decided in Rust.
+-- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
+-- threshold. Whether the output repeats itself is decided in Rust.
 create view unattended_sessions as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
        coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
@@ -966,7 +969,7 @@ where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
            then s.exit_code is distinct from 0
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
-           -- One that nobody can have shown would otherwise keep it out of sight for ever.
+           -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - make_interval(secs => 1)
                 or coalesce(s.last_progress_at, s.started_at, s.created_at) > statement_timestamp() + make_interval(secs => 86400)
                 or s.agent_state in ('waiting', 'exhausted') end;
@@ -983,7 +986,7 @@ insert into __diesel_schema_migrations (version) values ('20261124001357');
 -- facts/session/both/2026-11-24-001358_session_facts
 -- The facts of a session that decide. docs/host-reference.md explains every column.
 
--- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
+-- The beginning of each session's episode, by the ledger. A sign of life begins one as well: Rust decides which signs count.
 create view session_episodes as
 select s.id as session_id, greatest(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
@@ -998,9 +1001,9 @@ select
     s.identifier,
     substr(s.title, 1, 1000) as title,
     s.status,
-    -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
+    -- A session waits with its issue, if that waits for a person or declares what it waits for.
     case when s.stall_paused then 'its stall detection is paused'
-         -- Its supervisor has a minute to see that it goes on.
+         -- The supervisor has a minute to see that the agent goes on.
          when s.agent_state = 'exhausted' and s.resumes_at > statement_timestamp() - make_interval(secs => 60)
          then 'its agent''s quota is used up until ' || to_char(s.resumes_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
@@ -1017,7 +1020,7 @@ select
     i.status as issue_status,
     exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        -- As issue_sessions, of nobody's and of the assignee's apart, and in order: an index then passes by those of others, however many.
+        -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id
@@ -1046,7 +1049,7 @@ select
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
         cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
-        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
             select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null and o.id <> s.id order by o.ended_at limit 10) a_few
@@ -1093,24 +1096,24 @@ select
     statement_timestamp() as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
--- Another tenant's issue is none of the session's business.
+-- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;
 insert into __diesel_schema_migrations (version) values ('20261124001358');
 
 -- board/agents/2026-11-24-001400_agent_names
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/session/2026-11-24-001401_session_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_session): is it held, and the agent and the issue that are held with it.
+       -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
 left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
@@ -1130,8 +1133,8 @@ cross join lateral (
             when case when f.ended_at is not null then f.issue_wake_since end between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
                  and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
             when case when f.ended_at is not null then f.issue_wake_since end is not null then 'stuck_wake'
-            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
-            -- and escalated until one sees that it ended.
+            -- Only a sweep sees a loop or a question on a screen: the session is active until a sweep has escalated it, and escalated until
+            -- a sweep sees that this has ended. decisions.md#a-looping-session-is-never-quiet
             when f.ended_at is null and not (f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds,
                    case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end))
                    and (f.agent_state is null or not (p.vocabulary -> 'needs_person' ? f.agent_state) is true))
@@ -1217,19 +1220,19 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001401');
 
 -- board/issue/2026-11-24-001402_issue_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
 left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -1241,8 +1244,8 @@ left join agents a on a.id = i.assignee_agent_id
 where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
 
 
--- What is known of all issues in progress from a few reads of what is in flight. The barrier keeps nobody out: behind it this is computed once,
--- and yet a filter by tenant, agent or id reaches the tables.
+-- The first step: a few reads of live runs and wakes answer for all issues in progress. The barrier protects no data: it has PostgreSQL compute
+-- this view once, while a filter by tenant, agent or id still reaches the tables.
 create view issue_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.pending_wake_since, case
             when f.has_live_run then 'live_run'
@@ -1275,7 +1278,7 @@ left join lateral (
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or (
                      select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
@@ -1333,11 +1336,11 @@ left join board_texts t on t.reason = 'escalated';
 insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- board/step/2026-11-24-001403_step_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view step_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_step): is it held, and the agent and the issue that are held with it.
+       -- take_step fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from step_facts f
 left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id
@@ -1345,7 +1348,7 @@ left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
 
--- What is known of all steps in progress from one read of what is live; the barrier as in issue_outlines.
+-- The first step: one read of the live runs answers for all steps in progress. The barrier has PostgreSQL compute this view once.
 create view step_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
             when f.has_live_run then 'live_run' end as reason
@@ -1372,7 +1375,7 @@ left join lateral (
             when o.agent_id is not null and o.agent_status is null then 'no_such_agent'
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'stalled' end as reason
@@ -1422,7 +1425,7 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001403');
 
 -- take/session/2026-11-24-001404_take_session
--- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+-- Locks the session with its agent, against a pause, and with its issue, so that a sweep of issues does not continue it as well.
 create function take_session(wanted id) returns setof session_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1449,7 +1452,7 @@ comment on function take_session is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001404');
 
 -- take/issue/2026-11-24-001405_take_issue
--- The agent is locked as well, so that a pause and a wake exclude each other.
+-- Locks the issue with its agent, so that a pause and a wake exclude each other.
 create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1475,8 +1478,8 @@ comment on function take_issue is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001405');
 
 -- take/step/2026-11-24-001406_take_step
--- The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it:
--- of all that works on one issue, only one is continued.
+-- Locks the step with its plan, whose status may change, with its agent, against a pause, and with its issue:
+-- decisions.md#linked-work
 create function take_step(wanted id) returns setof step_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1504,8 +1507,8 @@ comment on function take_step is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001406');
 
 -- take/all/2026-11-24-001407_locks
--- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
--- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+-- To lock a row, a role needs the right to update one of its columns, and is given that on the id. An update by this right could
+-- rename the row, and a host's trigger may write more. So only a table's owner may make an update that changes the id, or nothing.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     if new.id = old.id and new *<> old
@@ -1516,8 +1519,8 @@ begin
 end $$;
 revoke execute on function refuse_mere_update from public;
 
--- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
--- agents nobody updates.
+-- Triggers run in the order of their names, and this name begins with the first printable sign. A host's view without a trigger for updates
+-- is updated without this one; the view agents is never updated.
 do $$
 declare
     name text;

@@ -267,21 +267,21 @@ create table if not exists __diesel_schema_migrations (
 );
 
 -- postgres/2026-11-24-001000_ids
--- What the host's ids are: whatever names one is text, and is cast to this.
+-- The type of the host's ids. sweep binds each id as text and casts it to this domain: decisions.md#ids
 create domain id as uuid;
 insert into __diesel_schema_migrations (version) values ('20261124001000');
 
 -- ledger/2026-11-24-001001_ledger
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table host (
     only_row boolean primary key default true check (only_row),
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
-    files jsonb check (length(files::text) <= 1000000),  -- of a host that is not built in: the text of each of its files
-    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were when it was migrated
+    files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
 );
 
 create table sweeps (
@@ -293,27 +293,30 @@ create table sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts jsonb check (length(counts::text) <= 200000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at timestamptz check (oldest_left_at >= '0001-01-01Z' and oldest_left_at < '10000-01-01Z'),  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    succeeded boolean not null default false,  -- it looked at everything and did all that it had to
-    partial boolean not null default false,  -- it did not look at everything, and says nothing of the schedule
-    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    succeeded boolean not null default false,  -- the sweep examined everything and did all that it had to
+    partial boolean not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    policy jsonb check (length(policy::text) <= 100000) not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    is_restricted boolean not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    is_restricted boolean not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
+    -- What the guard holds back: decisions.md#the-guard-remembers
+    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
+    guard_held jsonb check (length(guard_held::text) <= 100000)  -- the parts held back of each kind that it judged, and the settings by which it judged
 );
 create index sweeps_started_at on sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
     id uuid primary key,
     sweep_id uuid not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -324,12 +327,12 @@ create table recoveries (
     episode_began_at timestamptz check (episode_began_at >= '0001-01-01Z' and episode_began_at < '10000-01-01Z') not null,
     attempt          integer not null check (attempt >= 0),
     wake_id uuid,
-    agent_id uuid check (length(agent_id::text) <= 1000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    agent_id uuid check (length(agent_id::text) <= 1000),  -- the subject's agent at that time; with its tenant, the exemptions that apply
     tenant text check (length(tenant) <= 1000),
-    requested_by text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    requested_by text check (length(requested_by) <= 200),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject boolean not null default false,  -- this escalation set the subject blocked
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, the last thing that sweep did, of which nothing has come yet
 );
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -340,8 +343,8 @@ create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where 
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index recoveries_created_at on recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table policy (
     only_row boolean primary key default true check (only_row),
     orphan_grace_seconds float8 not null check (orphan_grace_seconds between 0 and 1e10),
@@ -356,12 +359,12 @@ create table policy (
     vocabulary jsonb check (length(vocabulary::text) <= 100000) not null check (jsonb_typeof(vocabulary) = 'object')
 );
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table exemptions (
-    kind text check (length(kind) <= 100) not null,  -- of subject; or agent
+    kind text check (length(kind) <= 100) not null,  -- the kind of the subject, or agent
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
     reason text check (length(reason) <= 2000) not null,
-    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- it holds before this; null: until it is removed
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z'),  -- when the exemption ends; null: when it is removed
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
     primary key (kind, subject_id)
 );
@@ -373,33 +376,33 @@ create table tenant_exemptions (
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp()
 );
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table failures (
     kind text check (length(kind) <= 100) not null,
     subject_id uuid check (length(subject_id::text) <= 1000) not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason text check (length(reason) <= 1000) not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    reason text check (length(reason) <= 1000) not null,  -- why it failed last
     last_at timestamptz check (last_at >= '0001-01-01Z' and last_at < '10000-01-01Z') not null default clock_timestamp(),
-    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: it is still examined
+    quarantined_at timestamptz check (quarantined_at >= '0001-01-01Z' and quarantined_at < '10000-01-01Z'),  -- null: the subject is still examined
     primary key (kind, subject_id)
 );
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table notifications (
     id uuid primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100) not null,  -- slack, webhook; where that is, only the configuration says
+    destination text check (length(destination) <= 100) not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     kind text check (length(kind) <= 100) not null,
-    part text check (length(part) <= 3000) not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: about the kind as a whole
+    part text check (length(part) <= 3000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    subject_id uuid check (length(subject_id::text) <= 1000),  -- null: the notification is about the whole kind
     sweep_id uuid not null,
     details jsonb check (length(details::text) <= 100000) not null,
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
-    message_id uuid,  -- what goes out in one message; null: not tried yet
+    message_id uuid,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null default clock_timestamp(),
     delivered_at timestamptz check (delivered_at >= '0001-01-01Z' and delivered_at < '10000-01-01Z'),
-    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- given up
+    dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000)
 );
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
@@ -410,15 +413,15 @@ create index notifications_of_wakes on notifications (destination, part, created
 insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from (select * from policy limit 1) p cross join jsonb_each(p.vocabulary -> 'reasons') r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
@@ -431,30 +434,30 @@ select subject_id as agent_id, reason, until from exemptions where kind = 'agent
 insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/prefect/postgres/2026-11-24-001251_work
--- Prefect's flow runs as issues, and its deployments as their agents. docs/prefect.md says what each of its states is here.
+-- Prefect's flow runs as issues, and its deployments as their agents. docs/prefect.md says what each state of Prefect's becomes.
 
 create view host_behavior as
 select 0::float8 as run_end_grace_seconds,
        'press Retry in Prefect''s UI, or run `prefect flow-run retry`. A run without a deployment is started anew where it was started'
            as resume_advice;
 
--- Where a worker looks for runs: why it takes none there.
+-- The work queues from which no worker takes runs, each with the reason.
 create view paused_queues as
 select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) else 'its work pool ' || left(p.name, 200) end
            || ' is paused' as reason
 from public.work_queue q join public.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
--- Subqueries: a lock of an agent is to be one of its deployment, and of nothing else.
+-- Prefect's deployments. Subqueries in place of joins, so that a lock of an agent locks its deployment and nothing else.
 create view agents as
 select d.id,
        (select left(f.name, 500) from public.flow f where f.id = d.flow_id) || '/' || left(d.name, 499) as name,
        case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from public.deployment d;
 
--- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
--- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
--- tasks do shows that it lives, and a flow may do neither for long.
+-- Whether a flow run's process is alive. The process sends a heartbeat every three minutes, unless its operator chose another time; it is
+-- silent after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks
+-- show that it lives, and a flow may be quiet for long.
 create view signs_of_life as
 select f.id as flow_run_id,
        heartbeat.at is not null as has_heartbeats,
@@ -464,14 +467,14 @@ select f.id as flow_run_id,
                 (select max(l.timestamp) from public.log l where l.flow_run_id = f.id)) as last_at
 from public.flow_run f
 cross join lateral (
-    -- With a filter, since a plain maximum is looked for in the index by time, through the task runs of all flow runs.
+    -- The filter keeps PostgreSQL from looking for the maximum in the index by time, through the task runs of all flow runs.
     select max(t.updated) filter (where true) as last_at from public.task_run t where t.flow_run_id = f.id
 ) tasks
 cross join lateral (
     select max(h.at) as at, max(h.at) - min(h.at) as every
     from (select e.occurred as at from public.events e
           where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text
-            -- Between any two times in a calendar there is an interval. No bounds of the column: they would have its index used.
+            -- Outside of these years two times may have no interval. A plain bound on the column would have PostgreSQL use its index.
             and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
 ) heartbeat
@@ -483,19 +486,19 @@ cross join lateral (
 create view issues as
 select f.id,
        'default'::text as tenant,
-       -- Prefect's own index keeps it short.
+       -- An index of Prefect's bounds the length of this name.
        f.name as identifier,
        (select left(flow.name, 500) from public.flow where flow.id = f.flow_id)
            || coalesce('/' || (select left(d.name, 499) from public.deployment d where d.id = f.deployment_id), '') as title,
        case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
-            -- It was at work before, and is not yet again.
+            -- A flow run that was at work before, and is to be started again.
             when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'
             when f.state_type in ('SCHEDULED', 'PENDING') then 'todo'
             when f.state_type = 'COMPLETED' then 'done'
-            -- A process that died unseen, or was found dead: people have to look.
+            -- A process that died unseen, or was found dead: a person has to look.
             when f.state_type = 'CRASHED' then 'blocked'
             else coalesce(lower(f.state_type::text), 'todo') end as status,
-       -- Of a run without a deployment: none that there is, and `unreachable` says why.
+       -- A run without a deployment gets an agent that does not exist, and `unreachable` says why.
        coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
        null::text as assignee_user_id,
        null::uuid as checkout_run_id,
@@ -508,7 +511,7 @@ select f.id,
        f.start_time as started_at,
        f.created as created_at,
        (select s.last_at from signs_of_life s where s.flow_run_id = f.id) as updated_at,
-       -- Its own queue may be another than its deployment's.
+       -- A run's queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
             then 'it is ' || left(coalesce(f.state_name, f.state_type::text), 100) || ', for '
@@ -520,22 +523,22 @@ select f.id,
             else 'it has no deployment: no worker takes it up' end as unreachable
 from public.flow_run f;
 
--- Prefect's index on the state finds them; none serves for a status.
+-- The flow runs in progress, found by Prefect's index on the state; no index serves for the status above.
 create view open_issues as
 select i.* from public.flow_run f join issues i on i.id = f.id
 where f.state_type in ('RUNNING', 'PAUSED', 'PENDING') or f.state_type = 'SCHEDULED' and f.start_time is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001251');
 
 -- hosts/prefect/postgres/2026-11-24-001252_runs_and_wakes
--- The history of a flow run's states, as runs and wakes. Its states are read in their order, by Prefect's index on run and time.
+-- The history of a flow run's states, as runs and wakes. The states are read in their order, by Prefect's index on run and time.
 
--- A run of an issue is a stretch in which its flow run was RUNNING. It is called by the state that waited for it, which was its wake.
+-- A run of an issue is a stretch in which its flow run was RUNNING. Its id is that of the state before, which was its wake.
 create view runs as
 select a.id,
        coalesce(f.deployment_id, f.flow_id) as agent_id,
        a.flow_run_id as issue_id,
        a.id as wake_id,
-       -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
+       -- A state that follows RUNNING directly resumes it: Prefect's own retry of a flow that failed, or sweep's wake.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is distinct from began.id then
                 case coalesce(ended.type, f.state_type)
@@ -566,7 +569,7 @@ left join lateral (
 ) ended on true
 where a.type in ('SCHEDULED', 'PENDING', 'RUNNING') and before.type in ('SCHEDULED', 'PENDING') is not true and began.type = 'RUNNING';
 
--- The wakes that sweep made: the states by whose ids the ledger knows them.
+-- The wakes that sweep made: states whose ids the ledger has.
 create view wakes as
 select s.id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id, 'issue_continuation_needed' as reason, '{}'::jsonb as payload,
        'sweep' as requested_by, case when f.state_id = s.id then 'queued' else 'completed' end as status, r.created_at
@@ -574,7 +577,7 @@ from public.flow_run_state s
 join public.flow_run f on f.id = s.flow_run_id
 join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id;
 
--- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
+-- Flow runs that are due and have not begun, whoever scheduled them. sweep's own view of pending wakes would read the history of all runs.
 create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end as created_at,
@@ -591,14 +594,14 @@ from pending_wakes w
 join issues i on i.id = w.issue_id
 left join agents a on a.id = i.assignee_agent_id;
 
--- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
+-- The times at which wakes were taken up, by Prefect's indexes on these columns; the history of states has no such index.
 create view wake_pickups as
 select f.state_id as wake_id, f.start_time as taken_at from public.flow_run f where f.start_time is not null
 union all
 select f.state_id, f.state_timestamp from public.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
--- A flow run goes over into a state. Its states have times of their own each, and the new one is the latest, also if another
--- machine's clock is ahead.
+-- Moves a flow run into a state. The new state gets a time after all others, even if another machine's clock is ahead.
+-- decisions.md#times-in-the-future
 create function enter_state(run uuid, state uuid, state_type public.state_type, state_name text, message text, details jsonb)
 returns void language plpgsql security definer set search_path = sweep, pg_temp as $$
 declare
@@ -613,8 +616,8 @@ begin
     where f.id = run;
 end $$;
 
--- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again, whose row
--- the sweep has locked, with its deployment's.
+-- Writes a wake as Prefect's own Retry does: a state that the workers of its queue poll for. The trigger examines the flow run again; the
+-- sweep has locked its row and its deployment's.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
     if not exists (
@@ -628,19 +631,19 @@ begin
     perform enter_state(new.issue_id, new.id, 'SCHEDULED', 'AwaitingRetry',
                         'sweep: nobody was at work on it any more, so it is started once more',
                         jsonb_build_object('scheduled_time', clock_timestamp()));
-    -- As Prefect's own: no worker takes up what its process was to try again itself.
+    -- The policy of Prefect's own Retry: without it, workers leave the run to the process that was to try it again.
     update public.flow_run
     set next_scheduled_start_time = clock_timestamp(),
         empirical_policy = empirical_policy || '{"retry_type": "reschedule", "resuming": false, "pause_keys": []}'
     where id = new.issue_id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 
--- An escalation: the run has crashed, and its timeline says what to do. That frees its place under the limits that count runs at
+-- Escalates a flow run: sets it CRASHED, and its timeline says what to do. That frees its place under the limits that count runs at
 -- work, and a person can press Retry.
 create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
@@ -651,13 +654,13 @@ begin
                         'sweep: this run needs a person. ' || left(new.unblock_action, 2000), '{}');
     update public.flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger update_issue instead of update on issues for each row execute function update_issue();
 
--- What people read of a run beside its states are its artifacts.
+-- The artifacts of flow runs, which people read beside the states, as comments.
 create view comments as
 select a.id, a.flow_run_id as issue_id, 'somebody' as author, left(a.data #>> '{}', 1000) as body
 from public.artifact a where a.type = 'markdown' and a.flow_run_id is not null;
@@ -670,16 +673,16 @@ begin
 end $$;
 create trigger insert_comment instead of insert on comments for each row execute function insert_comment();
 
--- Else anybody could put one of them on a table of his own, and write with its owner's rights.
+-- Without this, anybody could put one of these functions on a table of their own, and write with its owner's rights.
 revoke execute on function enter_state, insert_wake, update_issue, insert_comment from public;
 insert into __diesel_schema_migrations (version) values ('20261124001252');
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
--- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
+-- The scalar subqueries are no `exists`, which PostgreSQL could plan as a hash of all wakes, built anew for every issue.
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -691,9 +694,9 @@ where r.issue_id is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001351');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
--- What the facts of all kinds go by. docs/host-reference.md explains every column.
+-- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
@@ -701,9 +704,9 @@ where c.action = 'continue'
   and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
   and not exists (select 1 from runs r where r.wake_id = w.id);
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
--- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
+-- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (
@@ -721,22 +724,22 @@ where reported_at is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001352');
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
--- Which issues are nominated.
+-- The candidates among the issues.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
 
@@ -752,12 +755,12 @@ insert into __diesel_schema_migrations (version) values ('20261124001353');
 -- facts/issue/postgres/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
--- work: while one of them is pending, no sweep queues another.
+-- The continuations that are on their way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions.
+-- decisions.md#linked-work
 create view issue_continuations as
 select w.issue_id, null::id as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null;
 
--- The oldest of it.
+-- The oldest continuation that is on its way to an issue.
 create view issue_pending as
 select c.issue_id, min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
 from issue_continuations c group by c.issue_id;
@@ -813,7 +816,7 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
+-- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
@@ -822,7 +825,7 @@ left join lateral (
                filter (where not r.live))[1] as last_end,
            max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
+           -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
                where r.is_continuation
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
@@ -830,7 +833,7 @@ left join lateral (
     from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
 ) run on true
 left join lateral (
-    -- What a clock that was ahead has dated in the future began no episode.
+    -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
@@ -838,7 +841,7 @@ left join lateral (
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
--- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+-- Every continuation counts as an attempt, sweep's and the host's alike; the ledger's number outlives runs that the host prunes.
 left join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
@@ -855,25 +858,25 @@ left join lateral (
 insert into __diesel_schema_migrations (version) values ('20261124001354');
 
 -- board/agents/2026-11-24-001400_agent_names
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/issue/2026-11-24-001402_issue_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
 left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -920,7 +923,7 @@ left join lateral (
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'orphaned' end as reason
@@ -976,7 +979,7 @@ left join board_texts t on t.reason = 'escalated';
 insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- take/issue/2026-11-24-001405_take_issue
--- The agent is locked as well, so that a pause and a wake exclude each other.
+-- Locks the issue with its agent, so that a pause and a wake exclude each other.
 create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -1002,8 +1005,8 @@ comment on function take_issue is 'called by sweeps';
 insert into __diesel_schema_migrations (version) values ('20261124001405');
 
 -- take/all/2026-11-24-001407_locks
--- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
--- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+-- To lock a row, a role needs the right to update one of its columns, and is given that on the id. An update by this right could
+-- rename the row, and a host's trigger may write more. So only a table's owner may make an update that changes the id, or nothing.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     if new.id = old.id and new *<> old
@@ -1014,8 +1017,8 @@ begin
 end $$;
 revoke execute on function refuse_mere_update from public;
 
--- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
--- agents nobody updates.
+-- Triggers run in the order of their names, and this name begins with the first printable sign. A host's view without a trigger for updates
+-- is updated without this one; the view agents is never updated.
 do $$
 declare
     name text;

@@ -5,15 +5,15 @@ create table if not exists sweep___diesel_schema_migrations (
 );
 
 -- ledger/2026-11-24-001001_ledger
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table sweep_host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
-    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- of a host that is not built in: the text of each of its files
-    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were when it was migrated
+    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
 ) strict;
 
 create table sweep_sweeps (
@@ -25,27 +25,30 @@ create table sweep_sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts text check (json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    succeeded int check (succeeded in (false, true)) not null default false,  -- it looked at everything and did all that it had to
-    partial int check (partial in (false, true)) not null default false,  -- it did not look at everything, and says nothing of the schedule
-    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    succeeded int check (succeeded in (false, true)) not null default false,  -- the sweep examined everything and did all that it had to
+    partial int check (partial in (false, true)) not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
+    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000),  -- ... by kind and action
+    -- What the guard holds back: decisions.md#the-guard-remembers
+    guard_decided_at text check (guard_decided_at is strftime('%Y-%m-%dT%H:%M:%fZ', guard_decided_at)),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
+    guard_held text check (json_valid(guard_held) and length(guard_held) <= 100000 and length(cast(guard_held as blob)) <= 400000)  -- the parts held back of each kind that it judged, and the settings by which it judged
 ) strict;
 create index sweep_sweeps_started_at on sweep_sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweep_sweeps_whole on sweep_sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweep_sweeps_whole_by_shard on sweep_sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweep_sweeps_succeeded on sweep_sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweep_sweeps_counted on sweep_sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table sweep_recoveries (
     id text primary key,
     sweep_id text not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -56,12 +59,12 @@ create table sweep_recoveries (
     episode_began_at text check (episode_began_at is strftime('%Y-%m-%dT%H:%M:%fZ', episode_began_at)) not null,
     attempt          integer not null check (attempt >= 0),
     wake_id text,
-    agent_id text check (length(agent_id) <= 1000 and length(cast(agent_id as blob)) <= 4000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    agent_id text check (length(agent_id) <= 1000 and length(cast(agent_id as blob)) <= 4000),  -- the subject's agent at that time; with its tenant, the exemptions that apply
     tenant text check (length(tenant) <= 1000 and length(cast(tenant as blob)) <= 4000),
-    requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- who asked for it by a command; null: a sweep
+    requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject int check (blocked_subject in (false, true)) not null default false,  -- this escalation set the subject blocked
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, the last thing that sweep did, of which nothing has come yet
 ) strict;
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index sweep_recoveries_once on sweep_recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -72,8 +75,8 @@ create index sweep_recoveries_by_wake on sweep_recoveries (kind, subject_id, wak
 create index sweep_recoveries_blocking on sweep_recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index sweep_recoveries_created_at on sweep_recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table sweep_policy (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     orphan_grace_seconds real not null check (orphan_grace_seconds between 0 and 1e10),
@@ -88,12 +91,12 @@ create table sweep_policy (
     vocabulary text check (json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
 ) strict;
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table sweep_exemptions (
-    kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,  -- of subject; or agent
+    kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,  -- the kind of the subject, or agent
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000) not null,
     reason text check (length(reason) <= 2000 and length(cast(reason as blob)) <= 8000) not null,
-    until text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)),  -- it holds before this; null: until it is removed
+    until text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)),  -- when the exemption ends; null: when it is removed
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     primary key (kind, subject_id)
 ) strict;
@@ -105,33 +108,33 @@ create table sweep_tenant_exemptions (
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) strict;
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table sweep_failures (
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000) not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason text check (length(reason) <= 1000 and length(cast(reason as blob)) <= 4000) not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    reason text check (length(reason) <= 1000 and length(cast(reason as blob)) <= 4000) not null,  -- why it failed last
     last_at text check (last_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    quarantined_at text check (quarantined_at is strftime('%Y-%m-%dT%H:%M:%fZ', quarantined_at)),  -- null: it is still examined
+    quarantined_at text check (quarantined_at is strftime('%Y-%m-%dT%H:%M:%fZ', quarantined_at)),  -- null: the subject is still examined
     primary key (kind, subject_id)
 ) strict;
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table sweep_notifications (
     id text primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack, webhook; where that is, only the configuration says
+    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
-    part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: about the kind as a whole
+    part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: the notification is about the whole kind
     sweep_id text not null,
     details text check (json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    message_id text,  -- what goes out in one message; null: not tried yet
+    message_id text,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     due_at text check (due_at is strftime('%Y-%m-%dT%H:%M:%fZ', due_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     delivered_at text check (delivered_at is strftime('%Y-%m-%dT%H:%M:%fZ', delivered_at)),
-    dead_at text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- given up
+    dead_at text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000 and length(cast(last_error as blob)) <= 40000)
 ) strict;
 create index sweep_notifications_waiting on sweep_notifications (due_at) where delivered_at is null and dead_at is null;
@@ -151,15 +154,15 @@ commit;
 -- For each connection
 
 -- ledger_views/2026-11-24-001002_ledger_views
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create temp view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from policy p cross join json_each(p.vocabulary, '$.reasons') r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create temp view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', coalesce((select clock_ahead_max_seconds from policy), 0)))
@@ -171,30 +174,30 @@ create temp view agent_exemptions as
 select subject_id as agent_id, reason, until from exemptions where kind = 'agent';
 
 -- hosts/prefect/sqlite/2026-11-24-001251_work
--- As in postgres/: Prefect's flow runs as issues, and its deployments as their agents. Its times are text in UTC, without a zone.
+-- Prefect's flow runs as issues, and its deployments as their agents, as in postgres/. Prefect's times are text in UTC, without a zone.
 
 create temp view host_behavior as
 select 0.0 as run_end_grace_seconds,
        'press Retry in Prefect''s UI, or run `prefect flow-run retry`. A run without a deployment is started anew where it was started'
            as resume_advice;
 
--- Where a worker looks for runs: why it takes none there.
+-- The work queues from which no worker takes runs, each with the reason.
 create temp view paused_queues as
 select q.id, case when q.is_paused then 'its work queue ' || substr(q.name, 1, 200) else 'its work pool ' || substr(p.name, 1, 200) end
            || ' is paused' as reason
 from main.work_queue q join main.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
--- Subqueries: a lock of an agent is to be one of its deployment, and of nothing else.
+-- Prefect's deployments. Subqueries in place of joins, so that a lock of an agent locks its deployment and nothing else.
 create temp view agents as
 select d.id,
        (select substr(f.name, 1, 500) from main.flow f where f.id = d.flow_id) || '/' || substr(d.name, 1, 499) as name,
        case when d.paused or exists (select 1 from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from main.deployment d;
 
--- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
--- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
--- tasks do shows that it lives, and a flow may do neither for long.
+-- The last two heartbeats of each flow run. A process sends one every three minutes, unless its operator chose another time; it is silent
+-- after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks show
+-- that it lives, and a flow may be quiet for long.
 create temp view heartbeats as
 select f.id as flow_run_id,
        (select max(e.occurred) from main.events e
@@ -204,7 +207,7 @@ select f.id as flow_run_id,
         order by e.occurred desc limit 1 offset 1) as one_before_at
 from main.flow_run f;
 
--- What is no time is no sign, and where there is none at all nobody can say that it is silent.
+-- Signs of life of each flow run. A value that is no time is no sign, and a flow run without any sign is never called silent.
 create temp view signs_of_life as
 select f.id as flow_run_id,
        h.last_at is not null as has_heartbeats,
@@ -233,14 +236,14 @@ select f.id,
        (select substr(flow.name, 1, 500) from main.flow where flow.id = f.flow_id)
            || coalesce('/' || (select substr(d.name, 1, 499) from main.deployment d where d.id = f.deployment_id), '') as title,
        case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
-            -- It was at work before, and is not yet again.
+            -- A flow run that was at work before, and is to be started again.
             when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'
             when f.state_type in ('SCHEDULED', 'PENDING') then 'todo'
             when f.state_type = 'COMPLETED' then 'done'
-            -- A process that died unseen, or was found dead: people have to look.
+            -- A process that died unseen, or was found dead: a person has to look.
             when f.state_type = 'CRASHED' then 'blocked'
             else coalesce(lower(f.state_type), 'todo') end as status,
-       -- Of a run without a deployment: none that there is, and `unreachable` says why.
+       -- A run without a deployment gets an agent that does not exist, and `unreachable` says why.
        coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
        null as assignee_user_id,
        null as checkout_run_id,
@@ -253,7 +256,7 @@ select f.id,
        strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as started_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', f.created) as created_at,
        (select s.last_at from signs_of_life s where s.flow_run_id = f.id) as updated_at,
-       -- Its own queue may be another than its deployment's.
+       -- A run's queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > strftime('%Y-%m-%d %H:%M:%f', 'now')
             then 'it is ' || substr(coalesce(f.state_name, f.state_type), 1, 100) || ', for ' || strftime('%Y-%m-%d %H:%M', f.next_scheduled_start_time) end as host_plan,
@@ -263,21 +266,21 @@ select f.id,
             else 'it has no deployment: no worker takes it up' end as unreachable
 from main.flow_run f;
 
--- Prefect's index on the state finds them; none serves for a status.
+-- The flow runs in progress, found by Prefect's index on the state; no index serves for the status above.
 create temp view open_issues as
 select i.* from main.flow_run f join issues i on i.id = f.id
 where f.state_type in ('RUNNING', 'PAUSED', 'PENDING') or f.state_type = 'SCHEDULED' and f.start_time is not null;
 
 -- hosts/prefect/sqlite/2026-11-24-001252_runs_and_wakes
--- As in postgres/: the history of a flow run's states, as runs and wakes.
+-- The history of a flow run's states, as runs and wakes, as in postgres/.
 
--- A run of an issue is a stretch in which its flow run was RUNNING. It is called by the state that waited for it, which was its wake.
+-- A run of an issue is a stretch in which its flow run was RUNNING. Its id is that of the state before, which was its wake.
 create temp view runs as
 select a.id,
        coalesce(f.deployment_id, f.flow_id) as agent_id,
        a.flow_run_id as issue_id,
        a.id as wake_id,
-       -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
+       -- A state that follows RUNNING directly resumes it: Prefect's own retry of a flow that failed, or sweep's wake.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is not began.id then
                 case coalesce(ended.type, f.state_type)
@@ -306,7 +309,7 @@ left join main.flow_run_state ended on ended.id = (
 )
 where a.type in ('SCHEDULED', 'PENDING', 'RUNNING') and coalesce(before.type not in ('SCHEDULED', 'PENDING'), 1) and began.type = 'RUNNING';
 
--- The wakes that sweep made: the states by whose ids the ledger knows them.
+-- The wakes that sweep made: states whose ids the ledger has.
 create temp view wakes as
 select s.id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id, 'issue_continuation_needed' as reason, '{}' as payload,
        'sweep' as requested_by, case when f.state_id = s.id then 'queued' else 'completed' end as status, r.created_at
@@ -314,7 +317,7 @@ from main.flow_run_state s
 join main.flow_run f on f.id = s.flow_run_id
 join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id;
 
--- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
+-- Flow runs that are due and have not begun, whoever scheduled them. sweep's own view of pending wakes would read the history of all runs.
 create temp view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end),
@@ -332,14 +335,14 @@ from pending_wakes w
 join issues i on i.id = w.issue_id
 left join agents a on a.id = i.assignee_agent_id;
 
--- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
+-- The times at which wakes were taken up, by Prefect's indexes on these columns; the history of states has no such index.
 create temp view wake_pickups as
 select f.state_id as wake_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as taken_at from main.flow_run f where f.start_time is not null
 union all
 select f.state_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.state_timestamp) from main.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
--- What is inserted here is a state that a flow run goes over into: its states have times of their own each, and the new one is the
--- latest, also if another machine's clock is ahead.
+-- An insert into this view moves a flow run into a state. The new state gets a time after all others, even if another machine's
+-- clock is ahead.
 create temp view entered_states as
 select s.id, s.flow_run_id, s.type, s.name, s.message, s.state_details from main.flow_run_state s;
 
@@ -356,7 +359,7 @@ create temp trigger enter_state instead of insert on entered_states begin
     where id = new.flow_run_id;
 end;
 
--- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again.
+-- Writes a wake as Prefect's own Retry does: a state that the workers of its queue poll for. The trigger examines the flow run again.
 create temp trigger insert_wake instead of insert on wakes begin
     select raise(abort, 'the flow run is no longer as it was seen')
     where not exists (
@@ -368,7 +371,7 @@ create temp trigger insert_wake instead of insert on wakes begin
     insert into entered_states
     values (new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry', 'sweep: nobody was at work on it any more, so it is started once more',
             json_object('flow_run_id', new.issue_id, 'scheduled_time', strftime('%Y-%m-%dT%H:%M:%fZ', 'now')));
-    -- As Prefect's own: no worker takes up what its process was to try again itself.
+    -- The policy of Prefect's own Retry: without it, workers leave the run to the process that was to try it again.
     update flow_run
     set next_scheduled_start_time = strftime('%Y-%m-%d %H:%M:%f000', 'now'),
         empirical_policy = case when json_valid(empirical_policy)
@@ -377,11 +380,11 @@ create temp trigger insert_wake instead of insert on wakes begin
     where id = new.issue_id;
 end;
 
--- An escalation: the run has crashed, and its timeline says what to do. That frees its place under the limits that count runs at
+-- Escalates a flow run: sets it CRASHED, and its timeline says what to do. That frees its place under the limits that count runs at
 -- work, and a person can press Retry.
 create temp trigger update_issue instead of update on issues when new.status = 'blocked' begin
     insert into entered_states
-    -- An id as Prefect makes them.
+    -- A random uuid, as Prefect makes its ids.
     values (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a'
                   || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))),
             old.id, 'CRASHED', 'Crashed', 'sweep: this run needs a person. ' || substr(new.unblock_action, 1, 2000),
@@ -389,7 +392,7 @@ create temp trigger update_issue instead of update on issues when new.status = '
     update flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
 end;
 
--- What people read of a run beside its states are its artifacts.
+-- The artifacts of flow runs, which people read beside the states, as comments.
 create temp view comments as
 select a.id, a.flow_run_id as issue_id, 'somebody' as author, substr(case when json_valid(a.data) then a.data ->> '$' end, 1, 1000) as body
 from main.artifact a where a.type = 'markdown' and a.flow_run_id is not null;
@@ -400,10 +403,10 @@ create temp trigger insert_comment instead of insert on comments begin
 end;
 
 -- facts/shared/sqlite/2026-11-24-001351_runs_and_wakes
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create temp view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -413,8 +416,8 @@ select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.ret
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; ours are counted in the ledger, these are the others. Not one
--- `union all` of both: SQLite would read it whole for every issue, since it does not pass a joined column into its halves.
+-- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
+-- would be read whole for every issue: SQLite does not pass a joined column into its halves.
 create temp view host_continuations as
 select r.issue_id, r.created_at
 from issue_runs r
@@ -422,9 +425,9 @@ where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
--- What the facts of all kinds go by. docs/host-reference.md explains every column.
+-- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create temp view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
@@ -432,9 +435,9 @@ where c.action = 'continue'
   and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
   and not exists (select 1 from runs r where r.wake_id = w.id);
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
--- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
+-- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- of them for each continuation would cost the product of both numbers.
 create temp view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (
@@ -451,22 +454,22 @@ from (
 where reported_at is not null;
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
--- Which issues are nominated.
+-- The candidates among the issues.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create temp view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create temp view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and (w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) is not true);
 
@@ -481,7 +484,7 @@ where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i
 -- facts/issue/sqlite/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
+-- The oldest continuation that is on its way to an issue: its time, which has 24 characters, and then its description.
 create temp view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
@@ -490,13 +493,13 @@ select i.id as issue_id, (
 ) as oldest
 from issues i;
 
--- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
+-- The beginning of each issue's episode. Without rows max() is null, and so is max(a, null); '' sorts before every timestamp instead.
 create temp view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
     coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-              -- What a clock that was ahead has dated in the future began no episode.
+              -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
               and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
 ) as began_at
 from issues i;
@@ -574,24 +577,24 @@ join issue_pending pending on pending.issue_id = i.id
 join issue_episodes episode on episode.issue_id = i.id;
 
 -- board/agents/2026-11-24-001400_agent_names
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create temp view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 
 -- board/issue/2026-11-24-001402_issue_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create temp view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
 left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create temp view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -621,7 +624,7 @@ select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action,
             when f.agent_id is not null and not f.agent_status in (select value from json_each(p.vocabulary, '$.wakeable')) then 'unavailable'
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when max(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'orphaned' end as reason
@@ -633,7 +636,7 @@ left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
 left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until)
 where true
-limit -1;  -- computed once, not once for each column that needs it
+limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 
 create temp view issue_states as
 select w.subject_id, w.tenant, w.agent_id, w.reason,

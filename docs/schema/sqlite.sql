@@ -5,15 +5,15 @@ create table if not exists __diesel_schema_migrations (
 );
 
 -- ledger/2026-11-24-001001_ledger
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
-    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- of a host that is not built in: the text of each of its files
-    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were when it was migrated
+    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
 ) strict;
 
 create table sweeps (
@@ -25,27 +25,30 @@ create table sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts text check (json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    succeeded int check (succeeded in (false, true)) not null default false,  -- it looked at everything and did all that it had to
-    partial int check (partial in (false, true)) not null default false,  -- it did not look at everything, and says nothing of the schedule
-    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    succeeded int check (succeeded in (false, true)) not null default false,  -- the sweep examined everything and did all that it had to
+    partial int check (partial in (false, true)) not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
+    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000),  -- ... by kind and action
+    -- What the guard holds back: decisions.md#the-guard-remembers
+    guard_decided_at text check (guard_decided_at is strftime('%Y-%m-%dT%H:%M:%fZ', guard_decided_at)),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
+    guard_held text check (json_valid(guard_held) and length(guard_held) <= 100000 and length(cast(guard_held as blob)) <= 400000)  -- the parts held back of each kind that it judged, and the settings by which it judged
 ) strict;
 create index sweeps_started_at on sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
     id text primary key,
     sweep_id text not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -56,12 +59,12 @@ create table recoveries (
     episode_began_at text check (episode_began_at is strftime('%Y-%m-%dT%H:%M:%fZ', episode_began_at)) not null,
     attempt          integer not null check (attempt >= 0),
     wake_id text,
-    agent_id text check (length(agent_id) <= 1000 and length(cast(agent_id as blob)) <= 4000),  -- who had it then, and whose it is: an exemption of either calls nobody
+    agent_id text check (length(agent_id) <= 1000 and length(cast(agent_id as blob)) <= 4000),  -- the subject's agent at that time; with its tenant, the exemptions that apply
     tenant text check (length(tenant) <= 1000 and length(cast(tenant as blob)) <= 4000),
-    requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- who asked for it by a command; null: a sweep
+    requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject int check (blocked_subject in (false, true)) not null default false,  -- this escalation set the subject blocked
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, the last thing that sweep did, of which nothing has come yet
 ) strict;
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -72,8 +75,8 @@ create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where 
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index recoveries_created_at on recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table policy (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     orphan_grace_seconds real not null check (orphan_grace_seconds between 0 and 1e10),
@@ -88,12 +91,12 @@ create table policy (
     vocabulary text check (json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
 ) strict;
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table exemptions (
-    kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,  -- of subject; or agent
+    kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,  -- the kind of the subject, or agent
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000) not null,
     reason text check (length(reason) <= 2000 and length(cast(reason as blob)) <= 8000) not null,
-    until text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)),  -- it holds before this; null: until it is removed
+    until text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)),  -- when the exemption ends; null: when it is removed
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     primary key (kind, subject_id)
 ) strict;
@@ -105,33 +108,33 @@ create table tenant_exemptions (
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) strict;
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table failures (
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000) not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason text check (length(reason) <= 1000 and length(cast(reason as blob)) <= 4000) not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    reason text check (length(reason) <= 1000 and length(cast(reason as blob)) <= 4000) not null,  -- why it failed last
     last_at text check (last_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    quarantined_at text check (quarantined_at is strftime('%Y-%m-%dT%H:%M:%fZ', quarantined_at)),  -- null: it is still examined
+    quarantined_at text check (quarantined_at is strftime('%Y-%m-%dT%H:%M:%fZ', quarantined_at)),  -- null: the subject is still examined
     primary key (kind, subject_id)
 ) strict;
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table notifications (
     id text primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack, webhook; where that is, only the configuration says
+    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
-    part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: about the kind as a whole
+    part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: the notification is about the whole kind
     sweep_id text not null,
     details text check (json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    message_id text,  -- what goes out in one message; null: not tried yet
+    message_id text,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     due_at text check (due_at is strftime('%Y-%m-%dT%H:%M:%fZ', due_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     delivered_at text check (delivered_at is strftime('%Y-%m-%dT%H:%M:%fZ', delivered_at)),
-    dead_at text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- given up
+    dead_at text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000 and length(cast(last_error as blob)) <= 40000)
 ) strict;
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
@@ -142,15 +145,15 @@ create index notifications_of_wakes on notifications (destination, part, created
 insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from policy p cross join json_each(p.vocabulary, '$.reasons') r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', coalesce((select clock_ahead_max_seconds from policy), 0)))
@@ -163,9 +166,9 @@ select subject_id as agent_id, reason, until from exemptions where kind = 'agent
 insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/native/both/2026-11-24-001101_work
--- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
--- On PostgreSQL what rows are called by is bounded, and all that describes them may be of any length: the views cut it. SQLite reads a whole
--- text into the memory of whoever asks for a part of it: there what a sweep reads of a row is 10,000 bytes at most.
+-- The control plane that sweep brings when there is no other host: the work, its agents, and the runs of the work.
+-- On PostgreSQL identifiers are bounded, and descriptions may have any length, since the views cut them. SQLite reads a whole text into
+-- memory to cut it, so there the texts of a row that sweeps read have 10,000 bytes at most. decisions.md#bounds-on-rows
 
 create table agents (
     id text not null primary key check (length(id) <= 100 and length(cast(id as blob)) <= 400),
@@ -180,7 +183,7 @@ create table agents (
 create table issues (
     id text not null primary key check (length(id) <= 100 and length(cast(id as blob)) <= 400),
     tenant text check (length(tenant) <= 200 and length(cast(tenant as blob)) <= 800) not null default 'default',
-    identifier text check (length(identifier) <= 200 and length(cast(identifier as blob)) <= 800),  -- what people call it; one of its tenant's is called so
+    identifier text check (length(identifier) <= 200 and length(cast(identifier as blob)) <= 800),  -- what people call it; unique in its tenant
     title text not null,
     status text not null default 'todo'
         check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
@@ -188,8 +191,8 @@ create table issues (
     assignee_user_id text,
     checkout_run_id text check (length(checkout_run_id) <= 100 and length(cast(checkout_run_id as blob)) <= 400) references runs,  -- the run that holds the issue
     waiting_for text,  -- a declared wait: approval, question, blocker, ...
-    wait_until text check (wait_until is strftime('%Y-%m-%dT%H:%M:%fZ', wait_until)),  -- when that wait ends; null with waiting_for: until it is cleared
-    unblock_action text,  -- while it is blocked: what a person has to do
+    wait_until text check (wait_until is strftime('%Y-%m-%dT%H:%M:%fZ', wait_until)),  -- when the wait ends; null with waiting_for: until it is cleared
+    unblock_action text,  -- what a person has to do while the issue is blocked
     started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at text check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -204,7 +207,7 @@ create table plans (
     title text not null,
     status text not null default 'draft'
         check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
-    agent_id text check (length(agent_id) <= 100 and length(cast(agent_id as blob)) <= 400) references agents,  -- null: its client pulls, nobody can be woken
+    agent_id text check (length(agent_id) <= 100 and length(cast(agent_id as blob)) <= 400) references agents,  -- null: a client pulls the steps, and nobody can be woken
     issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,  -- where an escalation is written
     stalled_after_seconds integer check (stalled_after_seconds between -2147483648 and 2147483647) check (stalled_after_seconds > 0),
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -248,7 +251,7 @@ create table runs (
     issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,
     plan_step_id text check (length(plan_step_id) <= 100 and length(cast(plan_step_id as blob)) <= 400) references plan_steps,
     wake_id text check (length(wake_id) <= 100 and length(cast(wake_id as blob)) <= 400) references wakes,  -- the wake that started it
-    retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
+    retry_reason text,  -- issue_continuation_needed: a continuation, by sweep or the host
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -256,21 +259,21 @@ create table runs (
     , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
 ) strict;
 
--- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
--- Whoever finds it stuck writes a command, and the supervisor delivers it.
+-- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
+-- the commands that a sweep or a person writes.
 create table sessions (
     id text not null primary key check (length(id) <= 100 and length(cast(id as blob)) <= 400),
     tenant text check (length(tenant) <= 200 and length(cast(tenant as blob)) <= 800) not null default 'default',
     identifier text check (length(identifier) <= 200 and length(cast(identifier as blob)) <= 800) unique,  -- what people call it
     title text not null default '',  -- what runs in it
-    agent_id text check (length(agent_id) <= 100 and length(cast(agent_id as blob)) <= 400) references agents,  -- null: whoever started it
-    issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,  -- what it works on, and where an escalation is written
+    agent_id text check (length(agent_id) <= 100 and length(cast(agent_id as blob)) <= 400) references agents,  -- null: a person started it
+    issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
         check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
-    stall_paused int check (stall_paused in (false, true)) not null default false,  -- nobody may disturb it
-    started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),  -- of its present process
-    last_activity_at text check (last_activity_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_activity_at)),  -- any sign of life; null: as started_at
-    last_progress_at text check (last_progress_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_progress_at)),  -- a step forward, no repetition; null: as started_at
+    stall_paused int check (stall_paused in (false, true)) not null default false,  -- sweeps leave the session alone
+    started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),  -- when its present process was started
+    last_activity_at text check (last_activity_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_activity_at)),  -- its last sign of life; null: started_at
+    last_progress_at text check (last_progress_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_progress_at)),  -- its last step forward, no repetition; null: started_at
     last_tool text,
     recent_output text not null default '',  -- the last lines of its screen
     exit_code integer check (exit_code between -2147483648 and 2147483647),  -- 128 + n after signal n; null: it runs, or nobody saw its end
@@ -278,12 +281,12 @@ create table sessions (
     silent_after_seconds integer check (silent_after_seconds between -2147483648 and 2147483647) check (silent_after_seconds > 0),
     takes_nudges int check (takes_nudges in (false, true)) not null default true,  -- may something be typed into it now?
     agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
-    agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
+    agent_state_kind text,  -- what the agent waits for (permission, trust, login, ...) or has run out of
     agent_state_since text check (agent_state_since is strftime('%Y-%m-%dT%H:%M:%fZ', agent_state_since)),
-    agent_question text,  -- the words with which it asks a person
-    agent_state_evidence text,  -- how that is known
-    resumes_at text check (resumes_at is strftime('%Y-%m-%dT%H:%M:%fZ', resumes_at)),  -- when its quota is filled again
-    watcher text,  -- of one that examines it: by what it decides, as JSON
+    agent_question text,  -- the words with which the agent asks a person
+    agent_state_evidence text,  -- how the state is known
+    resumes_at text check (resumes_at is strftime('%Y-%m-%dT%H:%M:%fZ', resumes_at)),  -- when the agent's quota is filled again
+    watcher text,  -- the settings of the watcher that examines the session, as JSON
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at text check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
     , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(tenant, '') || coalesce(title, '') || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') || coalesce(agent_state_kind, '') || coalesce(agent_question, '') || coalesce(agent_state_evidence, '') || coalesce(watcher, '') as blob)) <= 10000)
@@ -302,7 +305,7 @@ create table session_commands (
     , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(session_id, '') || coalesce(message, '') || coalesce(requested_by, '') as blob)) <= 10000)
 ) strict;
 
--- What people read.
+-- The comments on issues, for people.
 create table comments (
     id text not null primary key check (length(id) <= 100 and length(cast(id as blob)) <= 400),
     issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues not null,
@@ -321,7 +324,7 @@ create table activity (
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) strict;
 
--- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.
+-- Indexes for the candidates: the few rows in progress and in flight, in the order of the scan, however many are finished.
 create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
     where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
@@ -336,7 +339,7 @@ create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) w
 create index sessions_paused on sessions (issue_id) where status = 'paused';
 create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
 
--- Facts and history of one subject: the rest.
+-- Indexes for the facts and the history of one subject.
 create index plans_by_issue on plans (issue_id, tenant, (case status when 'executing' then 0 when 'stalled' then 0 else 1 end));
 create index plan_steps_by_plan on plan_steps (plan_id, (case status when 'in_progress' then 0 when 'pending' then 1 else 2 end), position);
 create index runs_by_issue on runs (issue_id, created_at desc, id);
@@ -350,18 +353,18 @@ create index session_relaunches on session_commands (session_id, created_at) whe
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
 
--- Who examines a session besides sweeps.
+-- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
 
--- What all of this host's facts go by, and what people are advised to do: one row.
+-- The constants of this host: one row.
 create view host_behavior as
-select cast(0.5 as real) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
-       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
+select cast(0.5 as real) as run_end_grace_seconds,  -- how long the host has to say what follows the end of a run
+       'set it to in progress or todo' as resume_advice;  -- how a person resumes a blocked issue
 insert into __diesel_schema_migrations (version) values ('20261124001101');
 
 -- hosts/native/sqlite/2026-11-24-001102_triggers
--- The host's own activity log shows what the ledger holds.
+-- Copies each row of the ledger into the host's activity log: decisions.md#the-activity-log
 create trigger log_recovery after insert on recoveries begin
     insert into activity (actor, action, entity_type, entity_id, details)
     values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id,
@@ -370,10 +373,10 @@ end;
 insert into __diesel_schema_migrations (version) values ('20261124001102');
 
 -- facts/shared/sqlite/2026-11-24-001351_runs_and_wakes
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -383,20 +386,20 @@ select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.ret
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; ours are counted in the ledger, these are the others. Not one
--- `union all` of both: SQLite would read it whole for every issue, since it does not pass a joined column into its halves.
+-- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
+-- would be read whole for every issue: SQLite does not pass a joined column into its halves.
 create view host_continuations as
 select r.issue_id, r.created_at
 from issue_runs r
 where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 
--- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
+-- up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
-           -- The live one, or the latest: apart, each by an index, however many a wake had.
+           -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
                 where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1),
@@ -408,8 +411,8 @@ where w.status in ('queued', 'deferred', 'claimed')
   and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running'))
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 
--- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
--- would read it whole for every step.
+-- The steps on which a live run works: the run names the step, or a wake that names it started the run. One `union all` of both would be
+-- read whole for every step.
 -- A run that works on a step works on the plan's issue, too.
 create view worked_steps as
 select s.id as step_id from plan_steps s
@@ -419,9 +422,9 @@ where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in (
 insert into __diesel_schema_migrations (version) values ('20261124001351');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
--- What the facts of all kinds go by. docs/host-reference.md explains every column.
+-- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
 create view untaken_wakes as
 select w.id,
        case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
@@ -440,17 +443,17 @@ left join plan_steps s on s.id = w.plan_step_id
 left join plans p on p.id = s.plan_id
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
-  -- Sets, of which each is read once: as an `exists` PostgreSQL would read all runs for each wake.
+  -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
            and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false))
   and not (w.status = 'deferred'
            and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false));
 
--- When wakes were taken up: the beginnings of their runs.
+-- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
--- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
@@ -458,22 +461,22 @@ where c.action = 'continue'
   and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
   and not exists (select 1 from runs r where r.wake_id = w.id);
 
--- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
+-- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
 select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
 from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
 where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 
--- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+-- Relaunches that are on their way: queued, or taken within a minute and their process not up yet.
 create view issue_relaunches as
 select s.issue_id, s.id as session_id, c.created_at
 from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)));
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
--- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
+-- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (
@@ -504,25 +507,25 @@ where reported_at is not null;
 insert into __diesel_schema_migrations (version) values ('20261124001352');
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
--- Which issues are nominated.
+-- The candidates among the issues.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-  -- As issue_sessions, which would read the issues once more.
+  -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and (w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) is not true);
 
@@ -538,7 +541,7 @@ insert into __diesel_schema_migrations (version) values ('20261124001353');
 -- facts/issue/sqlite/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
+-- The oldest continuation that is on its way to an issue: its time, which has 24 characters, and then its description.
 create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
@@ -553,13 +556,13 @@ select i.id as issue_id, (
 ) as oldest
 from issues i;
 
--- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
+-- The beginning of each issue's episode. Without rows max() is null, and so is max(a, null); '' sorts before every timestamp instead.
 create view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
     coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-              -- What a clock that was ahead has dated in the future began no episode.
+              -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
               and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
 ) as began_at
 from issues i;
@@ -646,21 +649,21 @@ join issue_episodes episode on episode.issue_id = i.id;
 insert into __diesel_schema_migrations (version) values ('20261124001354');
 
 -- facts/step/both/2026-11-24-001355_step_candidates
--- Which steps of plans are nominated.
+-- The candidates among the steps of plans.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The steps in progress, healthy or not. The candidates are a share of them.
 create view step_subjects as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress';
 
--- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
+-- Steps in progress of an open plan, on which at first sight nobody works. Rust decides how long is too long.
 create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each step with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and (w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) is not true);
 
@@ -684,8 +687,8 @@ select s.id as step_id, max(
 ) as began_at
 from plan_steps s;
 
--- The oldest of what is on its way to a step: as issue_pending. What resumes its issue resumes the step: its agent is at work once, not
--- once for each step. Another tenant's issue is none of the plan's business.
+-- The oldest continuation that is on its way to a step, in the form of issue_pending. A wake of the issue resumes the step as well
+-- (decisions.md#linked-work), if the issue is of the plan's tenant.
 create view step_pending as
 select s.id as step_id, (
     select min(w.created_at || w.detail) from (
@@ -704,7 +707,7 @@ select s.id as step_id, (
         cross join wakes o on o.id in (
         select o.id from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5)
         cross join pending_wakes w on w.id = o.id
-        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
             select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null order by o.ended_at limit 10) a_few
@@ -763,7 +766,7 @@ select
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 join step_pending pending on pending.step_id = s.id
@@ -771,15 +774,15 @@ join step_episodes episode on episode.step_id = s.id;
 insert into __diesel_schema_migrations (version) values ('20261124001356');
 
 -- facts/session/both/2026-11-24-001357_session_candidates
--- Which sessions are nominated.
+-- The candidates among the sessions.
 
--- Active, and not ended well: what the candidates are a share of.
+-- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
 from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
 
--- Active, and its process ended, its agent waits for a person, or it made no step forward for a second, the shortest threshold
--- that there is. Whether its output repeats itself is decided in Rust.
+-- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
+-- threshold. Whether the output repeats itself is decided in Rust.
 create view unattended_sessions as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
        coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
@@ -788,7 +791,7 @@ where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
            then s.exit_code is distinct from 0
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
-           -- One that nobody can have shown would otherwise keep it out of sight for ever.
+           -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))
                 or coalesce(s.last_progress_at, s.started_at, s.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400))
                 or s.agent_state in ('waiting', 'exhausted') end;
@@ -805,7 +808,7 @@ insert into __diesel_schema_migrations (version) values ('20261124001357');
 -- facts/session/both/2026-11-24-001358_session_facts
 -- The facts of a session that decide. docs/host-reference.md explains every column.
 
--- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
+-- The beginning of each session's episode, by the ledger. A sign of life begins one as well: Rust decides which signs count.
 create view session_episodes as
 select s.id as session_id, max(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
@@ -820,9 +823,9 @@ select
     s.identifier,
     substr(s.title, 1, 1000) as title,
     s.status,
-    -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
+    -- A session waits with its issue, if that waits for a person or declares what it waits for.
     case when s.stall_paused then 'its stall detection is paused'
-         -- Its supervisor has a minute to see that it goes on.
+         -- The supervisor has a minute to see that the agent goes on.
          when s.agent_state = 'exhausted' and s.resumes_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60))
          then 'its agent''s quota is used up until ' || strftime('%Y-%m-%d %H:%M', s.resumes_at) || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
@@ -839,7 +842,7 @@ select
     i.status as issue_status,
     exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        -- As issue_sessions, of nobody's and of the assignee's apart, and in order: an index then passes by those of others, however many.
+        -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id = i.assignee_agent_id
@@ -868,7 +871,7 @@ select
         cross join wakes o on o.id in (
         select o.id from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5)
         cross join pending_wakes w on w.id = o.id
-        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
             select * from (select o.id, o.ended_at from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null and o.status = 'active' and o.ended_at is not null and o.id <> s.id order by o.ended_at limit 10) a_few
@@ -915,24 +918,24 @@ select
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
--- Another tenant's issue is none of the session's business.
+-- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;
 insert into __diesel_schema_migrations (version) values ('20261124001358');
 
 -- board/agents/2026-11-24-001400_agent_names
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/session/2026-11-24-001401_session_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_session): is it held, and the agent and the issue that are held with it.
+       -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
 left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
@@ -951,8 +954,8 @@ select f.subject_id, f.tenant, f.agent_id, f.issue_wake_since, f.pending_command
             when case when f.ended_at is not null then f.issue_wake_since end between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.wake_stuck_after_seconds))
                  and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('+%f seconds', p.clock_ahead_max_seconds)) then 'pending_wake'
             when case when f.ended_at is not null then f.issue_wake_since end is not null then 'stuck_wake'
-            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
-            -- and escalated until one sees that it ended.
+            -- Only a sweep sees a loop or a question on a screen: the session is active until a sweep has escalated it, and escalated until
+            -- a sweep sees that this has ended. decisions.md#a-looping-session-is-never-quiet
             when f.ended_at is null and not (f.idle_since < strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', coalesce(f.silent_after_seconds,
                    case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end)))
                    and (f.agent_state is null or not f.agent_state in (select value from json_each(p.vocabulary, '$.needs_person'))))
@@ -978,7 +981,7 @@ left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
 left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until)
 where (f.issue_status is null or not f.issue_status in (select value from json_each(p.vocabulary, '$.finished')))
-limit -1;  -- computed once, not once for each column that needs it
+limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 
 create view session_states as
 select w.subject_id, w.tenant, w.agent_id, w.reason,
@@ -1026,19 +1029,19 @@ left join session_details d on d.subject_id = w.subject_id and d.reason = w.reas
 insert into __diesel_schema_migrations (version) values ('20261124001401');
 
 -- board/issue/2026-11-24-001402_issue_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_issue): is it held, and the agent and the issue that are held with it.
+       -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
 left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -1068,7 +1071,7 @@ select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action,
             when f.agent_id is not null and not f.agent_status in (select value from json_each(p.vocabulary, '$.wakeable')) then 'unavailable'
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when max(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'orphaned' end as reason
@@ -1080,7 +1083,7 @@ left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
 left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until)
 where true
-limit -1;  -- computed once, not once for each column that needs it
+limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 
 create view issue_states as
 select w.subject_id, w.tenant, w.agent_id, w.reason,
@@ -1128,11 +1131,11 @@ left join board_texts t on t.reason = 'escalated';
 insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- board/step/2026-11-24-001403_step_state
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 create view step_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_step): is it held, and the agent and the issue that are held with it.
+       -- take_step fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from step_facts f
 left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id
@@ -1153,7 +1156,7 @@ select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action,
             when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
             when f.agent_id is not null and not f.agent_status in (select value from json_each(p.vocabulary, '$.wakeable')) then 'unavailable'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when max(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'stalled' end as reason
@@ -1165,7 +1168,7 @@ left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
 left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until)
 where true
-limit -1;  -- computed once, not once for each column that needs it
+limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 
 create view step_states as
 select w.subject_id, w.tenant, w.agent_id, w.reason,

@@ -1,14 +1,14 @@
-{#- What the boards of all kinds ask alike: every subject's state in one word, for boards and for `sweep status`. A board
-    cannot call the rules of src/rules, so the order in which they ask stands in these views once more, and a test compares
-    both for every combination. Limits, statuses, states and texts are the rules' own: they come from the table policy.
+{#- The board of each kind: every subject's state in one word, for boards and for `sweep status`. A board cannot call
+    src/rules, so these views repeat the order in which the rules ask, and a test compares both for every combination.
+    Limits, statuses, states and texts come from the table policy, into which the rules are written.
 
-    There may be very many subjects in progress, and most are at work. So the branches of each kind are asked in two steps: what the first one has
-    answered the second one, whose facts cost more, does not ask. Each kind has three views:
-    `..._reasons`: why each subject is in its state, and which facts its time goes by;
-    `..._states`: its state and since when, for counting and choosing;
-    `..._details`: how that is told to people, of the few that are shown.
-    f: the facts; p: the policy; e, ea, et: the exemptions of
-    the subject, its agent and its tenant that hold; w: the subject with its reason; t: the text of that reason. -#}
+    There may be very many subjects in progress, and most are at work. So the branches of each kind are asked in two steps: the second step, whose
+    facts cost more, leaves out what the first one has answered. Each kind has three views:
+    `..._reasons`: the reason for each subject's state, and the facts that date it;
+    `..._states`: each subject's state and since when, for counting and choosing;
+    `..._details`: the words that people read about the few subjects that are shown.
+    f: the facts; p: the policy; e, ea, et: the exemptions in force of
+    the subject, its agent and its tenant; w: the subject with its reason; t: the text of that reason. -#}
 {%- macro latest_escalation(kind, subject, column) %}(
                select r.{{ column }} from recoveries r
                where r.kind = '{{ kind }}' and r.subject_id = {{ subject }}.subject_id and r.action = 'escalate'
@@ -30,19 +30,19 @@
                           and (e.until is null or {{ subject }}.observed_at < e.until)
 left join agent_exemptions ea on ea.agent_id = {{ subject }}.agent_id and (ea.until is null or {{ subject }}.observed_at < ea.until)
 left join tenant_exemptions et on et.tenant = {{ subject }}.tenant and (et.until is null or {{ subject }}.observed_at < et.until){% endmacro -%}
-{#- What sweep decides by: the facts of a subject, with the exemptions of the subject, of its agent and of its tenant, expired ones too.
-    One relation, so that no statement has to join them. -#}
+{#- The facts of a subject, with the exemptions of the subject, its agent and its tenant, including expired ones. sweep decides by this
+    one relation, so no statement has to join them. -#}
 {%- macro decided_facts(kind) %}create view {{ kind }}_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
-       -- Filled in where the subject is taken (take_{{ kind }}): is it held, and the agent and the issue that are held with it.
+       -- take_{{ kind }} fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from {{ kind }}_facts f
 left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;{% endmacro -%}
-{#- Why each subject in progress is in its state. Where facts are read one by one, what the first step has answered, with the `columns` that it has
-    read, is in the view `..._outlines`, and the rest is asked for the others, with its columns. -#}
+{#- Makes the view that says why each subject in progress is in its state. Where facts are read one by one, the view `..._outlines` has the
+    answers of the first step, with its `columns`; `rest` is asked, with `rest_columns`, only about the subjects without an answer. -#}
 {%- macro reasons(kind, columns, first, rest_columns, rest, condition="true", once=false) %}create view {{ kind }}_reasons as
 {%- if one_by_one %}
 select o.subject_id, o.tenant, o.agent_id,
@@ -61,10 +61,10 @@ join {{ kind }}_facts f on f.subject_id = s.subject_id
 left join {{ policy }} p on true
 {{ join_exemptions(kind, "f") }}
 where {{ condition }}
-limit -1;  -- computed once, not once for each column that needs it
+limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 {%- endif %}{% endmacro -%}
-{#- The state of each subject in progress. `waits`: branches of a `case` over w.reason that say since when, where that is not since when it is idle;
-    null: that was not asked, and the facts tell. -#}
+{#- Makes the view of each subject's state. `waits`: branches of a `case` over w.reason that say since when, for reasons that do not date from the
+    beginning of its idleness. A null `since` was not read, and the facts have it. -#}
 {%- macro states(kind, waits) %}create view {{ kind }}_states as
 select w.subject_id, w.tenant, w.agent_id, w.reason,
        case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
@@ -74,7 +74,7 @@ select w.subject_id, w.tenant, w.agent_id, w.reason,
            else w.idle_since end as since
 from {{ kind }}_reasons w
 left join board_texts t on t.reason = w.reason;{% endmacro -%}
-{#- How a subject is shown that is in its state for a reason: `branches` of a `case` over t.reason say why, for people. -#}
+{#- Makes the view of how people see a subject, for each reason. `branches`: of a `case` over t.reason, with the words for people. -#}
 {%- macro details(kind, branches, columns="") %}create view {{ kind }}_details as
 select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,{{ columns }}
        case t.reason

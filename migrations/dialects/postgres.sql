@@ -1,30 +1,30 @@
-{#- PostgreSQL's words for what the ledger, the boards and the host `native` need: these are written once for both
-    databases, and catalog.rs puts this in front of each of their migrations. -#}
-{#- `id`, the type of the host's ids, is in its host.toml; those of sweep's own rows are these. -#}
+{#- PostgreSQL's words for the ledger, the boards and the host `native`, which are written once for both databases;
+    catalog.rs puts this file in front of each of their migrations. decisions.md#one-schema-for-two-databases -#}
+{#- The type of the ids of sweep's own rows; the type of the host's ids, `id`, is in its host.toml. -#}
 {%- set uuid = "uuid" -%}
 {%- set number = "float8" -%}
 {%- set big_integer = "bigint" -%}
 {%- set strict = "" -%}
 {%- set type_of = "jsonb_typeof" -%}
-{#- For the defaults of columns: the moment itself, and for what a host writes the beginning of its transaction. -#}
+{#- Defaults of columns: sweep's own rows take the present moment, a host's rows the beginning of their transaction. -#}
 {%- set now = "clock_timestamp()" -%}
 {%- set now_of_transaction = "now()" -%}
-{#- For views. -#}
+{#- The present time in views. -#}
 {%- set at_statement = "statement_timestamp()" -%}
 {%- set greatest = "greatest" -%}
-{#- One row, as the planner is to know. -#}
+{#- The limit tells the planner that the table has one row. -#}
 {%- set policy = "(select * from policy limit 1)" -%}
-{#- What is read at once of all issues or steps in progress: where sweep's own facts are over tables whose statuses an index finds. -#}
+{#- True if all issues or steps in progress are read at once: the facts are sweep's own, over tables whose statuses an index finds. -#}
 {%- set at_once = "issue_facts" not in brings and "open_issues" not in brings -%}
-{#- Facts are read in steps, and what the first step has read of a subject is called o. -#}
+{#- Facts are read in two steps; o is the row of the first step. -#}
 {%- set one_by_one = true -%}
 {%- set known = "o" -%}
 {%- set key = "id uuid primary key default gen_random_uuid()" -%}
-{#- Which database it is: of a file its path says that. -#}
+{#- Tells this database from others; a file is told by its path. -#}
 {%- set database_id = "database_id uuid not null default gen_random_uuid(),\n    " -%}
 {%- set numbered_key = "id bigint generated always as identity primary key" -%}
 {%- macro time(column) %}{{ column }} timestamptz{% endmacro -%}
-{#- Of a year with four digits, as every program can read it. -#}
+{#- A time whose year has four digits, which every program can read. -#}
 {%- macro calendar_time(column) %}{{ time(column) }} check ({{ column }} >= '0001-01-01Z' and {{ column }} < '10000-01-01Z'){% endmacro -%}
 {%- macro json(column) %}{{ column }} jsonb{% endmacro -%}
 {%- macro flag(column) %}{{ column }} boolean{% endmacro -%}
@@ -32,8 +32,8 @@
 {%- macro after(at, seconds) %}{{ at }} + make_interval(secs => {{ seconds }}){% endmacro -%}
 {%- macro entries(document, member) %}jsonb_each({{ document }} -> '{{ member }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}(p.vocabulary -> '{{ list }}' ? {{ status }}) is true{% endmacro -%}
-{#- The facts of the subject of a key, and what `branches` make of them. Of a key that is null nothing is read. One by one: joined, the facts of
-    all that ever were would be read. `once`: what branches ask for is computed before them, and once; else when one comes to it, each time. -#}
+{#- Reads the facts of one subject, and the reason that `branches` find; a null key reads nothing. `offset 0` keeps the planner from a join, which
+    would read the facts of all subjects that ever were. `once`: compute all facts first, once, instead of each time a branch asks for one. -#}
 {%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}lateral (
         select {% for column in columns %}f.{{ column }}, {% endfor %}case
             {{- branches }} end as reason
@@ -48,7 +48,7 @@
 {%- macro details_of(kind) %}lateral (
     select * from {{ kind }}_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
 ) d on true{% endmacro -%}
-{#- Of many these are dear, and seldom asked for. -#}
+{#- Reads the attempts only when a branch asks for them: they are expensive for many subjects, and seldom needed. -#}
 {%- macro attempts_used_up(kind) %}{% if at_once %}(
                      select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
                      from {{ kind }}_facts g where g.subject_id = f.subject_id)
@@ -56,23 +56,23 @@
 {%- macro short_json(column, characters) %}{{ column }} jsonb check (length({{ column }}::text) <= {{ characters }}){% endmacro -%}
 {%- macro short_id(column) %}{{ column }} {{ id }} check (length({{ column }}::text) <= 1000){% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
-{#- A constraint at the end of a table, with the comma before it. -#}
+{#- On SQLite, a constraint at the end of a table, with the comma before it; PostgreSQL needs none. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}
 {%- macro whole_number(column) %}{{ column }} integer{% endmacro -%}
 {%- macro reference(column, table) %}{{ column }} {{ id }} references {{ table }}{% endmacro -%}
-{#- The key to a table that is made later is added with the triggers. -#}
+{#- A reference to a table that is created later; its foreign key is added with the triggers. -#}
 {%- macro forward_reference(column, table) %}{{ column }} {{ id }}{% endmacro -%}
-{#- Beside each row before it, so many rows of a table, by an index in this order. -#}
+{#- Joins each row with at most so many rows of a table, read by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join lateral (
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
-{#- That with this id. -#}
+{#- Joins each row with the row of this id, which `offset 0` looks up one by one. -#}
 {%- macro that_of(view, name, id) %}cross join lateral (select * from {{ view }} {{ name }} where {{ name }}.id = {{ id }} offset 0) {{ name }}{% endmacro -%}
-{#- A time as people read it. -#}
+{#- Prints a time for people. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
-{#- A subject is locked and its facts are read by one call, and so in one round trip. The lock's statement and that of the facts stay two:
-    each statement of a volatile function sees what is committed when it begins, so the facts are those of what is held. Of the rows that a
-    recovery refers to, those that somebody else holds are null. A host's facts may ask the setting
-    sweep.facts_of whether they are those of one subject. -#}
+{#- Makes the function that locks a subject and reads its facts, in one round trip. Locking and reading stay two statements: each statement
+    of a volatile function sees what is committed when it begins, so the facts are read after the lock. An agent or issue that somebody else
+    holds is null. A host's facts may ask the setting
+    sweep.facts_of whether one subject is read. -#}
 {%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare

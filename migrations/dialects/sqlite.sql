@@ -1,5 +1,5 @@
-{#- SQLite's words for the same as in postgres.sql. A time is text in UTC, to the millisecond. -#}
-{#- In another program's file numbers stay numbers: else no index would serve. -#}
+{#- SQLite's words for the names that postgres.sql defines. A time is text in UTC, to the millisecond. -#}
+{#- In another program's file, ids that are numbers stay numbers: its indexes serve no text. -#}
 {%- set id = "integer" if own and id in ["integer", "bigint"] else "text" -%}
 {%- set uuid = "text" -%}
 {%- set number = "real" -%}
@@ -11,13 +11,13 @@
 {%- set at_statement = "strftime(" ~ format ~ ", 'now')" -%}
 {%- set greatest = "max" -%}
 {%- set policy = "policy" -%}
-{#- Facts are read in one step: SQLite computes those alone to which a branch comes. -#}
+{#- Facts are read in one step: SQLite computes a fact only when a branch asks for it. -#}
 {%- set at_once = false -%}
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}
-{#- SQLite counts characters to the first NUL, and any number of bytes that are no UTF-8 as one. -#}
+{#- Bounds the bytes as well: SQLite counts characters up to the first NUL, and any number of bytes that are no UTF-8 as one. -#}
 {%- macro is_short(column, characters) %}length({{ column }}) <= {{ characters }} and length(cast({{ column }} as blob)) <= {{ 4 * characters }}{% endmacro -%}
-{#- A page of candidates is 50,000 ids, and as many of their groups. -#}
+{#- Keys are short: a page of candidates holds 50,000 ids, and as many groups. -#}
 {%- set key = "id text not null primary key check (" ~ is_short("id", 100) ~ ")" -%}
 {%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
@@ -25,7 +25,7 @@
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}
 {%- macro calendar_time(column) %}{{ time(column) }}{% endmacro -%}
 {%- macro json(column) %}{{ column }} text check (json_valid({{ column }})){% endmacro -%}
-{#- Not `integer`, which as a primary key would be the number of the row. -#}
+{#- `int`, since an `integer` primary key would be the number of the row. -#}
 {%- macro flag(column) %}{{ column }} int check ({{ column }} in (false, true)){% endmacro -%}
 {%- macro before(at, seconds) %}strftime({{ format }}, {{ at }}, printf('-%f seconds', {{ seconds }})){% endmacro -%}
 {%- macro after(at, seconds) %}strftime({{ format }}, {{ at }}, printf('+%f seconds', {{ seconds }})){% endmacro -%}
@@ -39,12 +39,12 @@
 {%- macro short_text(column, characters) %}{{ column }} text check ({{ is_short(column, characters) }}){% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
-{#- Of 32 bits, as on PostgreSQL. -#}
+{#- An integer of 32 bits, as on PostgreSQL. -#}
 {%- macro whole_number(column) %}{{ column }} integer check ({{ column }} between -2147483648 and 2147483647){% endmacro -%}
-{#- Whoever writes may have foreign keys off. -#}
+{#- Bounds the id too, since a writer may have turned foreign keys off. -#}
 {%- macro reference(column, table) %}{{ column }} {{ id }} check ({{ is_short(column, 100) }}) references {{ table }}{% endmacro -%}
 {%- macro forward_reference(column, table) %}{{ reference(column, table) }}{% endmacro -%}
-{#- Beside each row before it, so many rows of a table, by an index in this order. -#}
+{#- Joins each row with at most so many rows of a table, read by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
 {%- macro that_of(view, name, id) %}cross join {{ view }} {{ name }} on {{ name }}.id = {{ id }}{% endmacro -%}

@@ -1,6 +1,6 @@
-{#- What the facts of sessions and of steps ask of their issue `i`, of which there may be many of both. It has as many plans, steps, wakes and
-    sessions as its tenant likes: all of them for each session or step would cost the number of the one times that of the other. So a few are
-    looked at, first of all those that may be at work. A host's own indexes find them in this order; PostgreSQL is not to read a table instead. -#}
+{#- Queries about the issue `i` of a session or a step. An issue may have any number of sessions, plans, steps and wakes: reading all of the one
+    for each of the other would cost the product of both numbers. So a few are read, beginning with those that may be at work, in the order of
+    the host's indexes, so that PostgreSQL does not read a whole table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
 {%- set on_its_way = "in ('queued', 'deferred', 'claimed')" -%}
 {#- Ten plans, the open ones first, and fifty steps of each: those in progress first, then those that come next. -#}
@@ -11,8 +11,8 @@
 {%- macro few_steps(most=steps_max) -%}
     select t.id, t.status from ({{ few_plans(plans_max) }}) p {{ some_of("plan_steps", "t", "t.plan_id = p.id", step_order("t."), most) }}
 {%- endmacro -%}
-{#- Values, not an `exists`: that could be planned as a hash of all runs, built anew for every session. What is not looked at may be worked on: an
-    issue with more open plans, or more steps of a plan in progress, counts as one with a live run. -#}
+{#- Scalar subqueries: PostgreSQL could plan an `exists` as a hash of all runs, built anew for every session. An issue with more open plans, or
+    more steps in progress, than are read counts as one with a live run, since somebody may be at work on the others. -#}
 {%- macro has_worked_step() -%}
     (select t.id from ({{ few_steps() }}) t
             where (select r.id from runs r where r.plan_step_id = t.id and r.status {{ live }} limit 1) is not null
@@ -22,8 +22,8 @@
         or (select p.id from ({{ few_plans("1 offset " ~ plans_max) }}) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from ({{ few_steps("1 offset " ~ steps_max) }}) t where t.status = 'in_progress' limit 1) is not null
 {%- endmacro -%}
-{#- The wakes of the issue from both ends: there may be many that were taken long ago, and are pending no more. `besides`: a session whose
-    own relaunch is none of it. -#}
+{#- The wakes of the issue, oldest and latest first, since many may have been taken long ago and be pending no more. `besides`: a session whose
+    own relaunch does not count. -#}
 {%- macro few_on_their_way(besides="") -%}
 {%- if "pending_wakes" in brings %}
         {{ a_few("select w.created_at, w.detail from pending_wakes w where w.issue_id = i.id") }}
@@ -45,7 +45,7 @@
     {%- endif %}
 {%- endif %}
 {%- if sessions %}
-        -- Of the sessions that ended the first ones: a sweep relaunches these first.
+        -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
     {%- for whose in ["is null", "= i.assignee_agent_id"] %}{% for begun in [("is not null", "ended_at"), ("is null", "started_at")] %}

@@ -1,5 +1,5 @@
 {%- if sqlite -%}
--- All of it is temporary: there is nothing to undo.
+-- All that up.sql makes is temporary: there is nothing to undo.
 {%- else -%}
 drop view {% for relation in relations %}{{ relation.name }}{{ ", " if not loop.last }}{% endfor %};
 drop function {% for write in functions %}{{ write }}{{ ", " if not loop.last }}{% endfor %};

@@ -1,12 +1,12 @@
--- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
+-- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
+-- notifications for people. Each text has a bound, since a sweep reads all of them.
 
--- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
+-- The host of this database, and which database it is. Only `sweep migrate` writes the row. decisions.md#a-recorded-host
 create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
     {{ database_id }}{{ short_text("name", 100) }} not null,
-    {{ short_json("files", 1000000) }},  -- of a host that is not built in: the text of each of its files
-    {{ short_json("relations", 100000) }} not null  -- the tables and views that there were when it was migrated
+    {{ short_json("files", 1000000) }},  -- the text of each file of the host's folder; null: the host is built in
+    {{ short_json("relations", 100000) }} not null  -- the tables and views that there were after the migration
 ){{ strict }};
 
 create table {{ own }}sweeps (
@@ -18,27 +18,27 @@ create table {{ own }}sweeps (
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     {{ short_json("counts", 200000) }} not null default '{}',  -- outcomes by kind, as in the JSON report
     {{ calendar_time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
-    exit_code      integer,  -- null: as finished_at
-    {{ flag("succeeded") }} not null default false,  -- it looked at everything and did all that it had to
-    {{ flag("partial") }} not null default false,  -- it did not look at everything, and says nothing of the schedule
-    {{ short_json("policy", 100000) }} not null default '{}',  -- the settings that decide
-    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    exit_code      integer,  -- null: the sweep has not finished
+    {{ flag("succeeded") }} not null default false,  -- the sweep examined everything and did all that it had to
+    {{ flag("partial") }} not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
+    {{ short_json("policy", 100000) }} not null default '{}',  -- the settings by which the sweep decided
+    shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    {{ flag("is_restricted") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
-    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
-    -- the count stays when old rows are pruned.
+    {{ flag("is_restricted") }} not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
+    -- decisions.md#metrics-come-from-the-database
     {{ calendar_time("ledger_until") }},  -- all rows of the ledger before it ...
     {{ short_json("ledger_counts", 100000) }}  -- ... by kind and action
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
--- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+-- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index {{ own }}sweeps_whole on {{ own }}sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index {{ own }}sweeps_whole_by_shard on {{ own }}sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index {{ own }}sweeps_succeeded on {{ own }}sweeps (shards, shard, finished_at)
     where succeeded;
 create index {{ own }}sweeps_counted on {{ own }}sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table {{ own }}recoveries (
     id {{ uuid }} primary key,
     sweep_id {{ uuid }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
@@ -49,12 +49,12 @@ create table {{ own }}recoveries (
     {{ calendar_time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
     wake_id {{ uuid }},
-    {{ short_id("agent_id") }},  -- who had it then, and whose it is: an exemption of either calls nobody
+    {{ short_id("agent_id") }},  -- the subject's agent at that time; with its tenant, the exemptions that apply
     {{ short_text("tenant", 1000) }},
-    {{ short_text("requested_by", 200) }},  -- who asked for it by a command; null: a sweep
+    {{ short_text("requested_by", 200) }},  -- the person who asked for it by a command; null: a sweep did it
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
     {{ calendar_time("created_at") }} not null default {{ now }},
-    {{ calendar_time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    {{ calendar_time("settled_at") }}  -- null: open, the last thing that sweep did, of which nothing has come yet
 ){{ strict }};
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index {{ own }}recoveries_once on {{ own }}recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -65,8 +65,8 @@ create index {{ own }}recoveries_by_wake on {{ own }}recoveries (kind, subject_i
 create index {{ own }}recoveries_blocking on {{ own }}recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index {{ own }}recoveries_created_at on {{ own }}recoveries (created_at);
 
--- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
--- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+-- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
+-- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
 create table {{ own }}policy (
     {{ flag("only_row") }} primary key default true check (only_row),
     orphan_grace_seconds {{ number }} not null check (orphan_grace_seconds between 0 and 1e10),
@@ -81,12 +81,12 @@ create table {{ own }}policy (
     {{ short_json("vocabulary", 100000) }} not null check ({{ type_of }}(vocabulary) = 'object')
 ){{ strict }};
 
--- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
+-- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
 create table {{ own }}exemptions (
-    {{ short_text("kind", 100) }} not null,  -- of subject; or agent
+    {{ short_text("kind", 100) }} not null,  -- the kind of the subject, or agent
     {{ short_id("subject_id") }} not null,
     {{ short_text("reason", 2000) }} not null,
-    {{ calendar_time("until") }},  -- it holds before this; null: until it is removed
+    {{ calendar_time("until") }},  -- when the exemption ends; null: when it is removed
     {{ calendar_time("created_at") }} not null default {{ now }},
     primary key (kind, subject_id)
 ){{ strict }};
@@ -98,33 +98,33 @@ create table {{ own }}tenant_exemptions (
     {{ calendar_time("created_at") }} not null default {{ now }}
 ){{ strict }};
 
--- A row that always fails costs nothing any more.
+-- Failures of subjects. A subject that keeps failing is quarantined, and costs nothing any more.
 create table {{ own }}failures (
     {{ short_text("kind", 100) }} not null,
     {{ short_id("subject_id") }} not null,
-    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    {{ short_text("reason", 1000) }} not null,  -- of the last failure
+    sweeps         integer not null default 1,  -- how many sweeps in a row it failed; 0: the last one succeeded
+    {{ short_text("reason", 1000) }} not null,  -- why it failed last
     {{ calendar_time("last_at") }} not null default {{ now }},
-    {{ calendar_time("quarantined_at") }},  -- null: it is still examined
+    {{ calendar_time("quarantined_at") }},  -- null: the subject is still examined
     primary key (kind, subject_id)
 ){{ strict }};
 
--- What people are to be notified of, written in the transaction of what it is about.
+-- Notifications for people, each written in the transaction of the event that it reports.
 create table {{ own }}notifications (
     id {{ uuid }} primary key,  -- the key by which a receiver knows it again
-    {{ short_text("destination", 100) }} not null,  -- slack, webhook; where that is, only the configuration says
+    {{ short_text("destination", 100) }} not null,  -- slack or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
     {{ short_text("kind", 100) }} not null,
-    {{ short_text("part", 3000) }} not null default '',  -- of the kind, that the guard holds back; '': the whole
-    {{ short_id("subject_id") }},  -- null: about the kind as a whole
+    {{ short_text("part", 3000) }} not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
+    {{ short_id("subject_id") }},  -- null: the notification is about the whole kind
     sweep_id {{ uuid }} not null,
     {{ short_json("details", 100000) }} not null,
     {{ calendar_time("created_at") }} not null default {{ now }},
-    message_id {{ uuid }},  -- what goes out in one message; null: not tried yet
+    message_id {{ uuid }},  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
     {{ calendar_time("due_at") }} not null default {{ now }},
     {{ calendar_time("delivered_at") }},
-    {{ calendar_time("dead_at") }},  -- given up
+    {{ calendar_time("dead_at") }},  -- when its delivery was given up
     {{ short_text("last_error", 10000) }}
 ){{ strict }};
 create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;

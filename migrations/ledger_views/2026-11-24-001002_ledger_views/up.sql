@@ -1,12 +1,12 @@
--- The ledger as other views read it.
+-- Views of the ledger for other views.
 
--- Each reason for a subject's state: the state, and the reason as people read it.
+-- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
 select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
 from {{ policy }} p cross join {{ entries("p.vocabulary", "reasons") }} r;
 
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
+-- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
+-- decisions.md#times-in-the-future
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > {{ after(at_statement, "coalesce((select clock_ahead_max_seconds from policy), 0)") }}

@@ -1,2 +1,2 @@
--- What the host's ids are: whatever names one is text, and is cast to this.
+-- The type of the host's ids. sweep binds each id as text and casts it to this domain: decisions.md#ids
 create domain id as {{ id }};

@@ -1,3 +1,3 @@
--- Counted by agent, very many rows are joined with names last.
+-- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;

@@ -1,8 +1,8 @@
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 {{ decided_facts("issue") }}
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
--- SQLite does not put the issues first, which would have it sort all of them.
+-- Issues that sweep blocked and no person has taken back. There may be very many, so nothing here reads their facts, and the cross join
+-- keeps SQLite from starting with the issues, all of which it would have to sort.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
@@ -25,13 +25,13 @@ where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.se
             {{- exemption_and_agent(known, " and f.unreachable is null") }}
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.unreachable is not null or {{ attempts_used_up("issue") }}) then 'escalated'
             else 'orphaned'{% endset -%}
 {%- if at_once %}
--- What is known of all issues in progress from a few reads of what is in flight. The barrier keeps nobody out: behind it this is computed once,
--- and yet a filter by tenant, agent or id reaches the tables.
+-- The first step: a few reads of live runs and wakes answer for all issues in progress. The barrier protects no data: it has PostgreSQL compute
+-- this view once, while a filter by tenant, agent or id still reaches the tables.
 create view issue_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.pending_wake_since, case
             {{- live }}{{ waits }} end as reason

@@ -1,4 +1,4 @@
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 {{ decided_facts("session") }}
 
 {% set is_quiet %}(f.idle_since < {{ before("f.observed_at", "coalesce(f.silent_after_seconds,
@@ -10,8 +10,8 @@
             when f.observed_at < f.ended_at then 'recent'
             when f.ended_at is not null and f.issue_has_live_run then 'live_run'
             {{- wake_branches("case when f.ended_at is not null then f.issue_wake_since end") }}
-            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
-            -- and escalated until one sees that it ended.
+            -- Only a sweep sees a loop or a question on a screen: the session is active until a sweep has escalated it, and escalated until
+            -- a sweep sees that this has ended. decisions.md#a-looping-session-is-never-quiet
             when f.ended_at is null and not {{ is_quiet }}
                  and not ((f.recent_output <> '' or f.agent_state is not null or f.reports_progress) and f.escalated) then 'recent'{% endset -%}
 {%- set rest %}

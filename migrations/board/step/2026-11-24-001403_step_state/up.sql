@@ -1,4 +1,4 @@
--- What is decided by.
+-- The facts and exemptions by which sweep decides.
 {{ decided_facts("step") }}
 
 {% set live %}
@@ -7,12 +7,12 @@
             when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
             {{- exemption_and_agent(known, "") }}
             when f.escalated then 'escalated'
-            -- A day's escalations are used up: it would be escalated once more, and is left.
+            -- A subject that has used up its escalations of a day is left.
             when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                  and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'stalled'{% endset -%}
 {%- if at_once %}
--- What is known of all steps in progress from one read of what is live; the barrier as in issue_outlines.
+-- The first step: one read of the live runs answers for all steps in progress. The barrier has PostgreSQL compute this view once.
 create view step_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
             {{- live }} end as reason

@@ -36,7 +36,7 @@ where context_snapshot ->> 'issueId' = {{ issue }} and status = 'queued';
 update agent_wakeup_requests set status = 'claimed', created_at = {{ at }} where payload ->> 'issueId' = {{ issue }} and status = 'queued';
 
 -- fixture issue: claimed
--- Its server went down between the wake and the work: the wake stays claimed, and its run is failed by the next start.
+-- Paperclip's server went down between the wake and the work: the wake stays claimed, and the next start fails its run.
 update heartbeat_runs set status = 'failed', created_at = {{ at }}, finished_at = {{ at }}, updated_at = {{ at }}
 where context_snapshot ->> 'issueId' = {{ issue }} and status = 'queued';
 update agent_wakeup_requests set status = 'claimed', created_at = {{ at }} where payload ->> 'issueId' = {{ issue }} and status = 'queued';

@@ -1,4 +1,5 @@
--- As in postgres/fixtures.sql. {{ at }} is a text such as '2026-11-24T08:00:00.000Z'; Prefect's times have a space, and no zone.
+-- How `sweep host verify` makes Prefect's work, as in postgres/. {{ at }} is a text such as '2026-11-24T08:00:00.000Z'; Prefect's times have
+-- a space, and no zone.
 
 -- fixture agent
 insert into flow (name) values ('flow of ' || {{ agent }});

@@ -1,5 +1,5 @@
--- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
--- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
+-- To lock a row, a role needs the right to update one of its columns, and is given that on the id. An update by this right could
+-- rename the row, and a host's trigger may write more. So only a table's owner may make an update that changes the id, or nothing.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     if new.id = old.id and new *<> old
@@ -10,8 +10,8 @@ begin
 end $$;
 revoke execute on function refuse_mere_update from public;
 
--- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
--- agents nobody updates.
+-- Triggers run in the order of their names, and this name begins with the first printable sign. A host's view without a trigger for updates
+-- is updated without this one; the view agents is never updated.
 do $$
 declare
     name text;

@@ -1,13 +1,13 @@
--- Which issues are nominated.
+-- The candidates among the issues.
 {%- set issues_to_scan = "open_issues" if "open_issues" in brings else "issues" %}
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from {{ issues_to_scan }} i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
@@ -15,11 +15,11 @@ from {{ issues_to_scan }} i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
 {%- if sessions %}
-  -- As issue_sessions, which would read the issues once more.
+  -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
 {%- endif %}
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > {{ before(at_statement, 60) }} and (w.created_at > {{ at_statement }}) is not true);
 

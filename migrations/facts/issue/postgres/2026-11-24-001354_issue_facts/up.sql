@@ -1,15 +1,15 @@
-{#- As issue_sessions, which would read the issues once more: all that are finished, where many sessions are active. -#}
+{#- The condition of issue_sessions; that view would read the issues once more, all finished ones where many sessions are active. -#}
 {%- macro has_session(status) %}exists (select from sessions s where s.issue_id = i.id and s.status = '{{ status }}' and s.ended_at is null
                    and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id)){% endmacro -%}
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
--- work: while one of them is pending, no sweep queues another.
+-- The continuations that are on their way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions.
+-- decisions.md#linked-work
 create view issue_continuations as
 select w.issue_id, null::id as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
 {%- if steps %}
 union all
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 select i.id, null, w.created_at, w.detail
 from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
 join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
@@ -19,7 +19,7 @@ union all
 select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r
 {%- endif %};
 
--- The oldest of it.
+-- The oldest continuation that is on its way to an issue.
 create view issue_pending as
 select c.issue_id, min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
 from issue_continuations c group by c.issue_id;
@@ -37,7 +37,7 @@ select
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
 {%- if steps %}
-        -- Values, not joins: those could be planned to begin with the live runs of all tenants, anew for every issue.
+        -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
               and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
@@ -74,7 +74,7 @@ select
          where p.issue_id = i.id and p.tenant = i.tenant)
 {%- endif %}
 {%- if sessions %},
-        -- Of thousands the latest: of all of them PostgreSQL would read the table, for each issue.
+        -- Only the latest thousand sessions: for all of them PostgreSQL would read the whole table, for each issue.
         (select max(greatest(s.last_activity_at, s.ended_at))
          from (select * from sessions s where s.issue_id = i.id and s.tenant = i.tenant order by s.created_at desc limit 1000) s)
 {%- endif %}
@@ -97,7 +97,7 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
+-- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
@@ -106,7 +106,7 @@ left join lateral (
                filter (where not r.live))[1] as last_end,
            max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
+           -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
                where r.is_continuation
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
@@ -114,7 +114,7 @@ left join lateral (
     from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
 ) run on true
 left join lateral (
-    -- What a clock that was ahead has dated in the future began no episode.
+    -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
@@ -122,7 +122,7 @@ left join lateral (
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
--- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+-- Every continuation counts as an attempt, sweep's and the host's alike; the ledger's number outlives runs that the host prunes.
 left join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,

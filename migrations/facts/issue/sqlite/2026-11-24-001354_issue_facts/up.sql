@@ -1,6 +1,6 @@
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
--- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
+-- The oldest continuation that is on its way to an issue: its time, which has 24 characters, and then its description.
 create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
@@ -19,13 +19,13 @@ select i.id as issue_id, (
 ) as oldest
 from issues i;
 
--- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
+-- The beginning of each issue's episode. Without rows max() is null, and so is max(a, null); '' sorts before every timestamp instead.
 create view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
     coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-              -- What a clock that was ahead has dated in the future began no episode.
+              -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
               and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
 ) as began_at
 from issues i;

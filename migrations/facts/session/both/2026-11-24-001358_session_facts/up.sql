@@ -1,6 +1,6 @@
 -- The facts of a session that decide. docs/host-reference.md explains every column.
 
--- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
+-- The beginning of each session's episode, by the ledger. A sign of life begins one as well: Rust decides which signs count.
 create view session_episodes as
 select s.id as session_id, {{ greatest }}(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
@@ -15,9 +15,9 @@ select
     s.identifier,
     substr(s.title, 1, 1000) as title,
     s.status,
-    -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
+    -- A session waits with its issue, if that waits for a person or declares what it waits for.
     case when s.stall_paused then 'its stall detection is paused'
-         -- Its supervisor has a minute to see that it goes on.
+         -- The supervisor has a minute to see that the agent goes on.
          when s.agent_state = 'exhausted' and s.resumes_at > {{ before(at_statement, 60) }}
          then 'its agent''s quota is used up until ' || {{ minute("s.resumes_at") }} || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
@@ -34,7 +34,7 @@ select
     i.status as issue_status,
     exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        -- As issue_sessions, of nobody's and of the assignee's apart, and in order: an index then passes by those of others, however many.
+        -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
 {%- for whose in ["is null", "= i.assignee_agent_id"] %}
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id {{ whose }}
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -80,7 +80,7 @@ select
     {{ at_statement }} as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
--- Another tenant's issue is none of the session's business.
+-- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;

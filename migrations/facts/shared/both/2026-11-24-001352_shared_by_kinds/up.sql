@@ -1,7 +1,7 @@
--- What the facts of all kinds go by. docs/host-reference.md explains every column.
+-- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 {%- if "untaken_wakes" not in brings %}
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
 create view untaken_wakes as
 select w.id,
 {%- if steps %}
@@ -30,7 +30,7 @@ left join plans p on p.id = s.plan_id
 {%- endif %}
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
-  -- Sets, of which each is read once: as an `exists` PostgreSQL would read all runs for each wake.
+  -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
            and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status {{ live }}), false))
 {%- if steps %}
@@ -40,12 +40,12 @@ where w.status in ('queued', 'deferred', 'claimed')
 {%- endif %}
 {%- if "wake_pickups" not in brings %}
 
--- When wakes were taken up: the beginnings of their runs.
+-- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 {%- endif %}
 
--- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
@@ -55,13 +55,13 @@ where c.action = 'continue'
 
 {%- if sessions %}
 
--- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
+-- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
 select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
 from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
 where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 
--- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+-- Relaunches that are on their way: queued, or taken within a minute and their process not up yet.
 create view issue_relaunches as
 select s.issue_id, s.id as session_id, c.created_at
 from issue_sessions s join session_commands c on c.session_id = s.id
@@ -69,9 +69,9 @@ where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > {{ before(at_statement, 60) }});
 {%- endif %}
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
--- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
+-- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (

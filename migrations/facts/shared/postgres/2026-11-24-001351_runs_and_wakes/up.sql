@@ -1,8 +1,8 @@
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
--- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
+-- The scalar subqueries are no `exists`, which PostgreSQL could plan as a hash of all wakes, built anew for every issue.
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -13,8 +13,8 @@ from runs r
 where r.issue_id is not null;
 {%- if "pending_wakes" not in brings %}
 
--- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
+-- up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
@@ -22,7 +22,7 @@ select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 left join lateral (
-    -- The live one, or the latest: apart, each by an index, however many a wake had.
+    -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
         (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1)
         union all
@@ -33,7 +33,7 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 {%- endif %}
 {%- if steps %}
 
--- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
+-- The steps on which a live run works: the run names the step, or a wake that names it started the run. The run works on the plan's issue, too.
 create view worked_steps as
 select r.plan_step_id as step_id from runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')

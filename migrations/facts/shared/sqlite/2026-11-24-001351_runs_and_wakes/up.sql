@@ -1,7 +1,7 @@
--- What works on an issue or a step, and what is on its way to it.
+-- The runs that work on issues and steps, and the wakes that are on their way.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
--- any retry, whatever its reason, belongs to the episode that it resumes.
+-- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
@@ -11,8 +11,8 @@ select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.ret
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; ours are counted in the ledger, these are the others. Not one
--- `union all` of both: SQLite would read it whole for every issue, since it does not pass a joined column into its halves.
+-- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
+-- would be read whole for every issue: SQLite does not pass a joined column into its halves.
 create view host_continuations as
 select r.issue_id, r.created_at
 from issue_runs r
@@ -20,12 +20,12 @@ where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 {%- if "pending_wakes" not in brings %}
 
--- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
+-- up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
-           -- The live one, or the latest: apart, each by an index, however many a wake had.
+           -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
                 where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1),
@@ -39,8 +39,8 @@ where w.status in ('queued', 'deferred', 'claimed')
 {%- endif %}
 {%- if steps %}
 
--- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
--- would read it whole for every step.
+-- The steps on which a live run works: the run names the step, or a wake that names it started the run. One `union all` of both would be
+-- read whole for every step.
 -- A run that works on a step works on the plan's issue, too.
 create view worked_steps as
 select s.id as step_id from plan_steps s

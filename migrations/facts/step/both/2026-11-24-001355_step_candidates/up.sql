@@ -1,18 +1,18 @@
--- Which steps of plans are nominated.
+-- The candidates among the steps of plans.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The steps in progress, healthy or not. The candidates are a share of them.
 create view step_subjects as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress';
 
--- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
+-- Steps in progress of an open plan, on which at first sight nobody works. Rust decides how long is too long.
 create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
-  -- Not `between`, of which PostgreSQL expects so few that it would compare each step with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > {{ before(at_statement, 60) }} and (w.created_at > {{ at_statement }}) is not true);
 

@@ -36,14 +36,14 @@ select
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join lateral (
     select min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
     from (
         select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
         union all
-        -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
+        -- A wake of the issue resumes the step as well: decisions.md#linked-work
         select w.created_at, w.detail from ({{ few_on_their_way() }}
         ) w
     ) c

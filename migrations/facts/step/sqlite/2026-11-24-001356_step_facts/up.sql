@@ -8,8 +8,8 @@ select s.id as step_id, max(
 ) as began_at
 from plan_steps s;
 
--- The oldest of what is on its way to a step: as issue_pending. What resumes its issue resumes the step: its agent is at work once, not
--- once for each step. Another tenant's issue is none of the plan's business.
+-- The oldest continuation that is on its way to a step, in the form of issue_pending. A wake of the issue resumes the step as well
+-- (decisions.md#linked-work), if the issue is of the plan's tenant.
 create view step_pending as
 select s.id as step_id, (
     select min(w.created_at || w.detail) from (
@@ -64,7 +64,7 @@ select
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
--- Another tenant's issue is none of the plan's business.
+-- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 join step_pending pending on pending.step_id = s.id

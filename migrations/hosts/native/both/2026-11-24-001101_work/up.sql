@@ -1,6 +1,6 @@
--- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
--- On PostgreSQL what rows are called by is bounded, and all that describes them may be of any length: the views cut it. SQLite reads a whole
--- text into the memory of whoever asks for a part of it: there what a sweep reads of a row is 10,000 bytes at most.
+-- The control plane that sweep brings when there is no other host: the work, its agents, and the runs of the work.
+-- On PostgreSQL identifiers are bounded, and descriptions may have any length, since the views cut them. SQLite reads a whole text into
+-- memory to cut it, so there the texts of a row that sweeps read have 10,000 bytes at most. decisions.md#bounds-on-rows
 
 create table agents (
     {{ key }},
@@ -15,7 +15,7 @@ create table agents (
 create table issues (
     {{ key }},
     {{ short_text("tenant", 200) }} not null default 'default',
-    {{ short_text("identifier", 200) }},  -- what people call it; one of its tenant's is called so
+    {{ short_text("identifier", 200) }},  -- what people call it; unique in its tenant
     title text not null,
     status text not null default 'todo'
         check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
@@ -23,8 +23,8 @@ create table issues (
     assignee_user_id text,
     {{ forward_reference("checkout_run_id", "runs") }},  -- the run that holds the issue
     waiting_for text,  -- a declared wait: approval, question, blocker, ...
-    {{ time("wait_until") }},  -- when that wait ends; null with waiting_for: until it is cleared
-    unblock_action text,  -- while it is blocked: what a person has to do
+    {{ time("wait_until") }},  -- when the wait ends; null with waiting_for: until it is cleared
+    unblock_action text,  -- what a person has to do while the issue is blocked
     {{ time("started_at") }},
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }},
@@ -39,7 +39,7 @@ create table plans (
     title text not null,
     status text not null default 'draft'
         check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
-    {{ reference("agent_id", "agents") }},  -- null: its client pulls, nobody can be woken
+    {{ reference("agent_id", "agents") }},  -- null: a client pulls the steps, and nobody can be woken
     {{ reference("issue_id", "issues") }},  -- where an escalation is written
     {{ whole_number("stalled_after_seconds") }} check (stalled_after_seconds > 0),
     {{ time("created_at") }} not null default {{ now_of_transaction }},
@@ -83,7 +83,7 @@ create table runs (
     {{ reference("issue_id", "issues") }},
     {{ reference("plan_step_id", "plan_steps") }},
     {{ reference("wake_id", "wakes") }},  -- the wake that started it
-    retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
+    retry_reason text,  -- issue_continuation_needed: a continuation, by sweep or the host
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     {{ time("created_at") }} not null default {{ now_of_transaction }},
@@ -91,21 +91,21 @@ create table runs (
     {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason"]) }}
 ){{ strict }};
 
--- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
--- Whoever finds it stuck writes a command, and the supervisor delivers it.
+-- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
+-- the commands that a sweep or a person writes.
 create table sessions (
     {{ key }},
     {{ short_text("tenant", 200) }} not null default 'default',
     {{ short_text("identifier", 200) }} unique,  -- what people call it
     title text not null default '',  -- what runs in it
-    {{ reference("agent_id", "agents") }},  -- null: whoever started it
-    {{ reference("issue_id", "issues") }},  -- what it works on, and where an escalation is written
+    {{ reference("agent_id", "agents") }},  -- null: a person started it
+    {{ reference("issue_id", "issues") }},  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
         check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
-    {{ flag("stall_paused") }} not null default false,  -- nobody may disturb it
-    {{ time("started_at") }},  -- of its present process
-    {{ time("last_activity_at") }},  -- any sign of life; null: as started_at
-    {{ time("last_progress_at") }},  -- a step forward, no repetition; null: as started_at
+    {{ flag("stall_paused") }} not null default false,  -- sweeps leave the session alone
+    {{ time("started_at") }},  -- when its present process was started
+    {{ time("last_activity_at") }},  -- its last sign of life; null: started_at
+    {{ time("last_progress_at") }},  -- its last step forward, no repetition; null: started_at
     last_tool text,
     recent_output text not null default '',  -- the last lines of its screen
     {{ whole_number("exit_code") }},  -- 128 + n after signal n; null: it runs, or nobody saw its end
@@ -113,12 +113,12 @@ create table sessions (
     {{ whole_number("silent_after_seconds") }} check (silent_after_seconds > 0),
     {{ flag("takes_nudges") }} not null default true,  -- may something be typed into it now?
     agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
-    agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
+    agent_state_kind text,  -- what the agent waits for (permission, trust, login, ...) or has run out of
     {{ time("agent_state_since") }},
-    agent_question text,  -- the words with which it asks a person
-    agent_state_evidence text,  -- how that is known
-    {{ time("resumes_at") }},  -- when its quota is filled again
-    watcher text,  -- of one that examines it: by what it decides, as JSON
+    agent_question text,  -- the words with which the agent asks a person
+    agent_state_evidence text,  -- how the state is known
+    {{ time("resumes_at") }},  -- when the agent's quota is filled again
+    watcher text,  -- the settings of the watcher that examines the session, as JSON
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
     {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence", "watcher"]) }}
@@ -137,7 +137,7 @@ create table session_commands (
     {{ at_most("10,000 bytes of text", 10000, ["id", "session_id", "message", "requested_by"]) }}
 ){{ strict }};
 
--- What people read.
+-- The comments on issues, for people.
 create table comments (
     {{ key }},
     {{ reference("issue_id", "issues") }} not null,
@@ -156,7 +156,7 @@ create table activity (
     {{ time("created_at") }} not null default {{ now_of_transaction }}
 ){{ strict }};
 
--- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.
+-- Indexes for the candidates: the few rows in progress and in flight, in the order of the scan, however many are finished.
 create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
     where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
@@ -171,7 +171,7 @@ create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) w
 create index sessions_paused on sessions (issue_id) where status = 'paused';
 create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
 
--- Facts and history of one subject: the rest.
+-- Indexes for the facts and the history of one subject.
 create index plans_by_issue on plans (issue_id, tenant, {{ plan_order() }});
 create index plan_steps_by_plan on plan_steps (plan_id, {{ step_order() }});
 create index runs_by_issue on runs (issue_id, created_at desc, id);
@@ -185,11 +185,11 @@ create index session_relaunches on session_commands (session_id, created_at) whe
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
 
--- Who examines a session besides sweeps.
+-- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
 
--- What all of this host's facts go by, and what people are advised to do: one row.
+-- The constants of this host: one row.
 create view host_behavior as
-select cast(0.5 as {{ number }}) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
-       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
+select cast(0.5 as {{ number }}) as run_end_grace_seconds,  -- how long the host has to say what follows the end of a run
+       'set it to in progress or todo' as resume_advice;  -- how a person resumes a blocked issue

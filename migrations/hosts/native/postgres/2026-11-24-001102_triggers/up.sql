@@ -1,6 +1,6 @@
 alter table issues add foreign key (checkout_run_id) references runs;
 
--- The host's own activity log shows what the ledger holds.
+-- Copies each row of the ledger into the host's activity log: decisions.md#the-activity-log
 create function log_recovery() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     insert into activity (actor, action, entity_type, entity_id, details)
@@ -10,7 +10,7 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
--- That a run of an issue has ended is passed at once to a daemon that listens.
+-- Notifies a daemon that listens when a run of an issue has ended.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.issue_id::text);
@@ -22,5 +22,5 @@ when (new.issue_id is not null
       and new.status not in ('queued', 'scheduled_retry', 'running'))
 execute function notify_of_run_end();
 
--- Else anybody could put one of them on a table of his own.
+-- Without this, anybody could put one of these functions on a table of their own.
 revoke execute on function log_recovery, notify_of_run_end from public;

@@ -1,15 +1,15 @@
--- What runs and wakes tell of an issue, and how a new one is queued. They name their issue in JSON, which may hold
--- anything: it is compared as text, never cast. The host's indexes on it begin with the company.
+-- Paperclip's runs and wakes, and how sweep queues a wake. Runs and wakes name their issue in JSON, which may hold anything:
+-- the name is compared as text, never cast. The host's indexes on it begin with the company.
 
--- The detours through companies and agents lose no row (the host files a wake under its agent's company): the only indexes
--- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
+-- The views go through companies and agents because the only indexes on a status begin with these columns: so PostgreSQL finds the
+-- few live rows without reading all finished ones. No row is lost, since the host files a wake under its agent's company.
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
        r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, left(r.error, 500) as error, r.created_at, r.started_at, r.finished_at,
        coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
-       -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.
+       -- The person who stopped the run, by the server's own marks, which a result that is too large to read may hold.
        case when r.status <> 'cancelled' then null
             when is_too_large(r.result_json) then 'somebody (what became of it is too large to look at)'
             when r.result_json ->> 'cancelledByActorType' in ('user', 'board')
@@ -21,8 +21,8 @@ from public.companies c
 join public.heartbeat_runs r on r.company_id = c.id
 where not is_too_large(r.context_snapshot);
 
--- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
--- is none, unless its run is live: nobody will take it up.
+-- The wakes that are pending. A claimed wake whose run has ended, as after a crash of the server, is not. Nobody will take up the wake of a
+-- terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, w.status, within_calendar(w.created_at) as created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
@@ -33,8 +33,8 @@ left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.compan
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
   and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
 
--- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile, and else leaves
--- its issue unstarted.
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue is live, nor where
+-- it leaves its issue unstarted (unstarted_issues).
 create view untaken_wakes as
 select w.id,
        case when i.id is not null then 'issue' end as kind,
@@ -56,13 +56,13 @@ where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce
   and not (w.status = 'deferred_issue_execution'
            and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
 
--- When wakes were taken up: the beginnings of their runs. Through the agents, by whom the host has an index on them.
+-- The times at which wakes were taken up: the beginnings of their runs. The host's index on runs begins with the agent.
 create view wake_pickups as
 select r.wakeup_request_id as wake_id, r.started_at as taken_at
 from public.agents a join public.heartbeat_runs r on r.company_id = a.company_id and r.agent_id = a.id
 where r.started_at is not null and r.wakeup_request_id is not null;
 
--- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
+-- sweep's wakes whose run was cancelled before it began: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c
@@ -70,9 +70,9 @@ join public.agent_wakeup_requests w on w.id = c.wake_id
 join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
 where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
 
--- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
--- the run's end counts no more. Earlier releases lack the table: there, another relation of its name counts for nothing, since
--- what others may create in `public` would run with the rights of this function's owner.
+-- Since when the server has been finalizing a run of the issue, in steps of its own; null if it is not. What it writes there hours
+-- after the run's end does not count. Earlier releases lack the table, and a relation of that name that others created in `public` must
+-- not be read: its code would run with the rights of this function's owner.
 create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
 set search_path = sweep, pg_temp as $$
 begin
@@ -88,7 +88,7 @@ begin
         from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
               order by r.created_at desc, r.id limit 1000) r
         join public.native_run_finalizations f on f.run_id = r.id
-        -- By name, as earlier releases lack some of its columns.
+        -- Reads columns by name, since earlier releases lack some of them.
         cross join lateral (select case when is_too_large(f.failure_detail) then '{}' else to_jsonb(f) end as row) named
         where f.company_id = company
           and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
@@ -97,7 +97,7 @@ begin
     );
 end $$;
 
--- Does this run belong to a conversation, by what it was started with? By name, as earlier releases lack the columns.
+-- True if a run was started for a conversation. Reads columns by name, since earlier releases lack them.
 create function is_conversation(run uuid) returns boolean language plpgsql stable security definer set search_path = sweep, pg_temp as $$
 declare
     adapter text;
@@ -117,7 +117,7 @@ revoke execute on function open_finalization_since, is_conversation from public;
 comment on function open_finalization_since is 'called by views';
 comment on function is_conversation is 'called by views';
 
--- Whom its server would hold responsible for a run of an issue, if anybody.
+-- The user whom the server would hold responsible for a run of an issue; null: there is none.
 create view issue_responsibles as
 select i.id as issue_id,
        coalesce(nullif((select r.responsible_user_id from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
@@ -132,12 +132,12 @@ select w.id, w.agent_id, i.id as issue_id, w.reason, w.payload, w.requested_by_a
 from public.agent_wakeup_requests w
 left join public.issues i on i.company_id = w.company_id and i.id::text = w.payload ->> 'issueId';
 
--- The server executes queued runs only: a wake without its run would stay queued for ever.
+-- Queues a wake with its run: the server executes queued runs only, and a wake without one would stay queued for ever.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 declare
     issue record;
     next_run_id uuid := gen_random_uuid();
-    -- The latest run that the same agent made of this issue: its session is taken up again.
+    -- The agent's latest run of this issue, whose session the new run takes up again.
     resumed_run_id uuid := (
         select r.id from public.issues i join runs r on r.company_id = i.company_id and r.issue_key = i.id::text
         where i.id = new.issue_id and r.agent_id = new.agent_id
@@ -147,7 +147,7 @@ begin
     select i.company_id, i.project_id, r.user_id into issue
     from public.issues i join issue_responsibles r on r.issue_id = i.id
     where i.id = new.issue_id;
-    -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
+    -- At a queued run without a responsible user the server fails at every tick, and recovers nothing else either.
     if issue.user_id is null then
         raise exception 'issue % cannot be woken: no user is responsible for it', new.issue_id;
     end if;
@@ -168,28 +168,28 @@ begin
             issue.user_id,
             jsonb_strip_nulls(jsonb_build_object(
                 'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
-                -- By the project the server knows whose budget holds.
+                -- The server charges the budget of this project.
                 'projectId', issue.project_id,
                 'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,
                 'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
     update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 revoke execute on function insert_wake from public;
 
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Success and output are reports; a run is also failed, timed out, interrupted or cancelled by others.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its
+-- owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
 create view false_rescues as
 select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
 from recoveries c
 join public.issues i on i.id = c.subject_id
 cross join lateral (
     select min(signs.at) as at
-    -- Of the runs that had begun the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
+    -- The latest hundred earlier runs tell enough: all of them for each continuation would cost the product of both numbers.
     from (select * from public.heartbeat_runs r
           where r.company_id = i.company_id and r.context_snapshot ->> 'issueId' = i.id::text and r.created_at < c.created_at
           order by r.created_at desc limit 100) r

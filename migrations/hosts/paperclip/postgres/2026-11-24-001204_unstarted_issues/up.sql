@@ -1,7 +1,7 @@
--- Issues that are to do, have an agent, and that nothing will start: the server takes up a `todo` by a wake alone, and lists none whose wake it
--- did not serve.
+-- Issues in `todo` with an agent that nothing will start: the server takes up a `todo` only by a wake, and lists none whose wake it did not
+-- serve.
 
--- What a person stopped is that person's. An agent with a timer looks for such work itself, and one that rests is to have none.
+-- An issue that a person stopped is that person's. An agent with a timer looks for such work itself, and a resting agent is to have none.
 create view unstarted_issues as
 select i.id as issue_id, within_calendar(asked.since) as since,
        case latest.unserved
@@ -11,7 +11,7 @@ select i.id as issue_id, within_calendar(asked.since) as since,
 from public.companies c
 join public.issues i on i.company_id = c.id
 join public.agents a on a.id = i.assignee_agent_id and a.company_id = i.company_id
--- The wake that was asked for last, and whether it came to nothing.
+-- The latest wake of the issue, and whether it came to nothing.
 cross join lateral (
     select w.created_at,
            case w.status
@@ -24,7 +24,7 @@ cross join lateral (
     where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
     order by w.created_at desc, w.id limit 1
 ) latest
--- Since when nothing has come of such wakes: a server may note one again and again.
+-- Since when nothing has come of the issue's wakes: a server may write one again and again.
 cross join lateral (
     select min(w.created_at) as since from public.agent_wakeup_requests w
     where latest.unserved is not null and w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
@@ -34,10 +34,10 @@ cross join lateral (
 where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
   and a.status in ('active', 'idle', 'running', 'error')
   and not is_too_large(a.runtime_config) and (a.runtime_config #> '{heartbeat,enabled}' = 'true') is not true
-  -- The server itself starts within some of its ticks what was skipped for a while.
+  -- The server itself starts an issue that it skipped, within some of its ticks.
   and (asked.since < statement_timestamp() - make_interval(secs => coalesce((select orphan_grace_seconds from policy limit 1), 300))
        or asked.since > statement_timestamp() + interval '1 day')
-  -- Asked of those few alone.
+  -- The `case` has these questions asked only about the few issues whose wake came to nothing.
   and case when latest.unserved is not null then
       not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
       and not exists (select from pending_wakes w
@@ -46,7 +46,7 @@ where c.status = 'active' and i.status = 'todo' and i.assignee_user_id is null
       and (select w.reason from issue_waits w where w.issue_id = i.id) is null
       and (select g.reason from issue_gates g where g.issue_id = i.id) is null end;
 
--- Why nothing will start an issue. This is a function, so that the facts of any other issue need no plan of the view.
+-- The reason for which nothing will start an issue. As a function, it is planned only for issues that need it.
 create function unstarted_reason(issue uuid) returns text language sql stable security definer set search_path = sweep, pg_temp
 return (select u.reason from unstarted_issues u where u.issue_id = issue);
 comment on function unstarted_reason is 'called by views';

@@ -1,15 +1,15 @@
--- The issue as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+-- The candidates among Paperclip's issues, and the facts that decide. docs/host-reference.md explains every column.
 
--- In progress, healthy or not: what the candidates are a share of.
+-- The issues in progress, healthy or not. The candidates are a share of them.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.company_id::text as tenant
 from public.companies c
 join public.issues i on i.company_id = c.id
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
--- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen, and so is one that lies in the future. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
--- is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
+-- Issues in progress that an agent has, and on which at first sight nobody works. A wake hides its issue for a minute only:
+-- decisions.md#a-wake-hides-its-issue-for-a-minute. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The
+-- tenant is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
 from public.companies c
@@ -18,7 +18,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
   and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
   and not exists (select from runs r where r.live and r.id = i.execution_run_id)
-  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
                   and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
 
@@ -29,7 +29,7 @@ select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at),
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
 
--- Whose runs and wakes are too large to be read.
+-- The agents that have a run or a wake too large to read.
 create view too_large as
 select r.company_id, r.agent_id
 from public.companies c
@@ -41,9 +41,9 @@ from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload);
 
--- What a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the environments of
--- runs, and, where `are_called`, the server's own call for each recovery that forbids to start the issue. This is a function, so that the facts of
--- any other issue need no plan of it.
+-- The commands that a person runs to have an issue go on, as a list of JSON: the statement by which the owner of these tables releases the
+-- environments of runs, and, if `are_called`, the server's own call for each recovery that forbids to start the issue. As a function, it is
+-- planned only for issues that need it.
 create function resume_commands_of(company uuid, issue uuid, unreleased_runs uuid[], are_called boolean) returns text
 language sql stable security definer set search_path = sweep, pg_temp
 return (
@@ -87,15 +87,15 @@ select
     pending.detail as pending_wake,
     coalesce(
         (select w.reason from issue_waits w where w.issue_id = i.id),
-        -- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
-        -- end of the hold that stopped it. Those have the database's time, and the end of a run the server's.
+        -- A person who stops a run answers, until something newer happens: another run, a person's comment, change or wake, or the release
+        -- of a hold. The database dates these; the server dates the end of a run.
         (select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC')
          from (
              select r.cancelled_by as by, within_calendar(ended.at) as ended_at,
                     within_calendar(ended.at) + make_interval(secs => clock.behind_seconds) as at
              from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
                    order by r.created_at desc, r.id limit 1000) r
-             -- Nothing could be newer than an end in the future.
+             -- An end in the future is dated back, or nothing could be newer.
              cross join lateral (select case when r.finished_at <= statement_timestamp() then r.finished_at else r.created_at end as at) ended
              where r.cancelled_by is not null
              order by ended.at desc limit 1
@@ -120,8 +120,8 @@ select
     coalesce(
         (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
         case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
-             -- What is too large to be read may be a run or a wake of this issue. A reader of many issues asks once about all agents, of which one may
-             -- have as many runs as issues; a sweep that takes one issue (take_issue) asks about its agent alone.
+             -- A run or wake that is too large to read may be this issue's. A query of many issues reads too_large once, since an agent may have as
+             -- many runs as issues; a sweep that takes one issue (take_issue) reads it for one agent only.
              when case when current_setting('sweep.facts_of', true) = 'one'
                        then exists (select from too_large t where t.company_id = i.company_id and t.agent_id = i.assignee_agent_id)
                        else (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t) end
@@ -138,7 +138,7 @@ select
     history.last_run_agent_id,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
          when history.leased_until > statement_timestamp()
-              -- Its server may try again meanwhile, in vain.
+              -- The server may still try to release it, in vain.
               or history.leasing_run_id is not null and history.last_ended_at > statement_timestamp() - interval '2 minutes'
          then 'its environment is not released yet'
          when finalization.since between statement_timestamp() - interval '1 hour' and statement_timestamp() then 'its run is being finalized' end as host_plan,
@@ -147,7 +147,7 @@ select
          when held.actions is not null then 'its host forbids to start it until a person says what became of its last run'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
     case when i.status = 'todo' then unstarted_reason(i.id) end as unstarted,
-    -- By the server's clock the run ended that much earlier than by this one.
+    -- The server's clock dates the end of the run that much too early.
     behavior.run_end_grace_seconds + clock.behind_seconds as run_end_grace_seconds,
     case when unreleased.runs is not null
          then 'have those who run the server release the environment of run ' || left(unreleased.runs[1]::text, 8) || ' (sweep attention has the statement), and then '
@@ -180,8 +180,7 @@ select
     statement_timestamp() as observed_at
 from public.issues i
 join public.companies c on c.id = i.company_id
--- Gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear. Of a million runs the latest thousand
--- tell enough.
+-- One pass over the issue's latest thousand runs, which tell enough: where the index on the issue is missing, a pass is expensive.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
            (array_agg(r.agent_id order by r.created_at desc, r.id))[1] as last_run_agent_id,
@@ -189,16 +188,16 @@ left join lateral (
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            max(r.started_at) as last_started_at,
            max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
-           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
-           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           -- Until when the server may release the environment that a run holds: it goes on trying for a while. While a run
+           -- that did not succeed holds one, a conversation does not go on: the server would cancel every queued run.
            max(least(within_calendar(greatest(r.finished_at, lease.updated_at)) + lease.patience,
                      within_calendar(r.finished_at) + interval '1 hour'))
                filter (where lease.updated_at is not null) as leased_until,
            (array_agg(r.id order by r.created_at desc, r.id)
                filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
-           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
+           -- A retry, sweep's or the host's, begins no episode: decisions.md#a-retry-belongs-to-its-episode
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
+           -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
                where r.retry_reason = 'issue_continuation_needed'
                  and (r.status <> 'cancelled' or r.started_at is not null)
@@ -219,7 +218,7 @@ cross join host_behavior behavior
 cross join lateral (
     select coalesce((select c.behind_seconds from agent_clocks c where c.agent_id = i.assignee_agent_id), 0) as behind_seconds
 ) clock
--- What forbids to start it, and whose run that was; and the environments that have to be released before.
+-- The recoveries that forbid to start the issue, with their runs, and the runs whose environments have to be released first.
 left join lateral (
     select array_agg(a.id) as actions, array_agg(r.id) as runs,
            (array_agg(r.agent_id order by a.created_at desc) filter (where r.id is not null))[1] as agent_id
@@ -242,9 +241,9 @@ left join lateral (
 left join lateral (
     select min(w.created_at) as created_at, (array_agg(w.detail order by w.created_at))[1] as detail
     from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
-      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- it starts nothing: see unstarted_issues
+      and not (w.status = 'deferred_issue_execution' and i.status = 'todo')  -- such a wake starts nothing: unstarted_issues
 ) pending on true
--- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
+-- A run that ended within two minutes and still holds the issue, which a living server releases when it has queued all that follows.
 left join lateral (
     select (array_agg(r.id))[1] as id from public.heartbeat_runs r
     where r.company_id = i.company_id and r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
@@ -254,7 +253,7 @@ left join public.agents a on a.id = i.assignee_agent_id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 left join lateral (
-    -- What a clock that was ahead has dated in the future began no episode.
+    -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
@@ -262,7 +261,7 @@ left join lateral (
 cross join lateral (
     select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
 ) episode
--- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+-- Every continuation counts as an attempt, sweep's and the host's alike; the ledger's number outlives runs that the host prunes.
 left join lateral (
     select greatest(count(*) filter (where k.created_at >= episode.began_at),
                     max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,

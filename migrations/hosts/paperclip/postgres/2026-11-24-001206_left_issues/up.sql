@@ -1,12 +1,12 @@
--- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
--- the board that says what is to be done, and nobody who has answered since. What it blocked and forbids to start, whoever has answered:
--- only one answer helps. And what is to do, and nothing will start.
+-- Issues that the server left without telling a person: those that it blocked itself within a day, by its activity log, with no comment,
+-- no advice on the board and no answer since; those that it blocked and forbids to start, which no usual answer starts again; and those
+-- in `todo` that nothing will start.
 create view left_issues as
 select i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
        left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
        i.status, within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
--- What was noted last of each issue, before anything is asked about it.
+-- For each issue, the latest such entry of the activity log, found before anything else is read about the issue.
 from (
     select distinct on (l.company_id, l.entity_id) l.company_id, l.entity_id, l.action, l.created_at
     from public.companies c
@@ -23,7 +23,7 @@ join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_i
 left join public.agents a on a.id = i.assignee_agent_id
 where i.status = 'blocked' and i.hidden_at is null
   and not exists (select from held_actions h where h.company_id = i.company_id and h.issue_id = i.id)
-  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
+  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, since older releases lack the column
   and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
                   where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
                     and blocker.status not in ('done', 'cancelled'))

@@ -1,6 +1,6 @@
--- The session as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
+-- The candidates among Paperclip's sessions, and the facts that decide. docs/host-reference.md explains every column.
 
--- Through companies, as in `runs`: the index on the status begins with them.
+-- The runs that are running, found through companies, with which the index on the status begins.
 create view running_sessions as
 select s.id, s.company_id, s.agent_id, s.last_sign_at
 from public.companies c
@@ -10,8 +10,8 @@ where s.run_status = 'running';
 create view session_subjects as
 select id as subject_id, agent_id as group_id, company_id::text as tenant from running_sessions;
 
--- Without a sign of life for a second, the shortest threshold that there is; or with one that nobody can have shown, which would
--- otherwise keep it out of sight for ever.
+-- Running sessions without a sign of life for a second, the shortest threshold, or with one in the future, which would otherwise hide them
+-- for ever.
 create view unattended_sessions as
 select id as subject_id, agent_id as group_id, last_sign_at as since, company_id::text as tenant
 from running_sessions
@@ -28,11 +28,11 @@ create view session_facts as
 select
     s.id as subject_id,
     c.id::text as tenant,
-    -- An issue has many runs.
+    -- The run's id tells it from the other runs of its issue.
     coalesce(left(i.identifier, 1000), 'run') || '/' || left(r.id::text, 8) as identifier,
     left(coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')'), 1000) as title,
     left(s.status, 1000) as status,
-    -- A blocker, a question, a review or a hold of its issue is none: whatever the issue waits for, this run is running.
+    -- A session does not wait for a blocker, question, review or hold of its issue: its run is running all the same.
     case when i.status in ('done', 'cancelled') then null
          when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
          when exclusion.reason is not null then 'its issue is ' || exclusion.reason
@@ -48,14 +48,14 @@ select
     exists (select from runs o where o.live and o.company_id = r.company_id and o.issue_key = i.id::text and o.id <> r.id)
         as issue_has_live_run,
     null::timestamptz as issue_wake_since,
-    -- A run has one process; one that is started again is another run.
+    -- A run has one process; a process that is started again is another run.
     within_calendar(r.created_at) as started_at,
     s.last_sign_at as progressed_at,
     case when r.status not in ('running', 'queued', 'scheduled_retry')
          then within_calendar(coalesce(r.finished_at, r.updated_at)) end as ended_at,
     case when r.status <> 'running' then r.exit_code end as exit_code,
     null::integer as silent_after_seconds,
-    -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
+    -- The server keeps a running process's output in files, and writes excerpts to the run when it ends.
     '' as recent_output,
     false as takes_commands,
     false as reports_progress,
@@ -84,13 +84,13 @@ left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
 left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
--- What a person, or the host's own watch over silent runs, decided about this one.
+-- The decisions of a person, or of the host's own watch over silent runs, about this run.
 left join lateral (
     select max(d.snoozed_until) as until
     from public.heartbeat_run_watchdog_decisions d
     where d.company_id = r.company_id and d.run_id = r.id and d.decision in ('snooze', 'continue')
 ) snooze on true
--- As far as the ledger tells; a sign of life begins one as well.
+-- The beginning of the episode, by the ledger. A sign of life begins one as well.
 cross join lateral (
     select within_calendar(greatest(r.created_at, (
         select max(e.created_at) from recoveries e

@@ -1,7 +1,7 @@
--- That a run has ended is passed at once to a daemon that listens. The one thing of sweep's on a table of Paperclip's: it is there only
--- for who asks for it, by `sweep migrate --with-listen`.
+-- Notifies a daemon that listens when a run has ended. This trigger is all that sweep puts on a table of Paperclip's, and only
+-- `sweep migrate --with-listen` makes it.
 
--- It must never make the host's own update fail: what is too long for a notification is not sent, and an error is swallowed.
+-- The trigger must never make the host's own update fail: it sends no notification that is too long, and swallows errors.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.context_snapshot ->> 'issueId');
@@ -9,9 +9,9 @@ begin
 exception when others then
     return null;
 end $$;
--- Whoever waits for this lock has the host's own updates wait behind it.
+-- The host's own updates wait behind this statement while it waits for its lock.
 set local lock_timeout = '2s';
--- The cheap questions first: a snapshot may be large, and is read for a run that ends alone.
+-- The cheap questions come first: a snapshot may be large, and is read only when a run ends.
 create trigger sweep_run_ended after update of status on public.heartbeat_runs for each row
 when (old.status in ('queued', 'scheduled_retry', 'running')
       and new.status not in ('queued', 'scheduled_retry', 'running')

@@ -1,27 +1,27 @@
--- Prefect's flow runs as issues, and its deployments as their agents. docs/prefect.md says what each of its states is here.
+-- Prefect's flow runs as issues, and its deployments as their agents. docs/prefect.md says what each state of Prefect's becomes.
 
 create view host_behavior as
 select 0::float8 as run_end_grace_seconds,
        'press Retry in Prefect''s UI, or run `prefect flow-run retry`. A run without a deployment is started anew where it was started'
            as resume_advice;
 
--- Where a worker looks for runs: why it takes none there.
+-- The work queues from which no worker takes runs, each with the reason.
 create view paused_queues as
 select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) else 'its work pool ' || left(p.name, 200) end
            || ' is paused' as reason
 from public.work_queue q join public.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
--- Subqueries: a lock of an agent is to be one of its deployment, and of nothing else.
+-- Prefect's deployments. Subqueries in place of joins, so that a lock of an agent locks its deployment and nothing else.
 create view agents as
 select d.id,
        (select left(f.name, 500) from public.flow f where f.id = d.flow_id) || '/' || left(d.name, 499) as name,
        case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from public.deployment d;
 
--- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
--- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
--- tasks do shows that it lives, and a flow may do neither for long.
+-- Whether a flow run's process is alive. The process sends a heartbeat every three minutes, unless its operator chose another time; it is
+-- silent after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks
+-- show that it lives, and a flow may be quiet for long.
 create view signs_of_life as
 select f.id as flow_run_id,
        heartbeat.at is not null as has_heartbeats,
@@ -31,14 +31,14 @@ select f.id as flow_run_id,
                 (select max(l.timestamp) from public.log l where l.flow_run_id = f.id)) as last_at
 from public.flow_run f
 cross join lateral (
-    -- With a filter, since a plain maximum is looked for in the index by time, through the task runs of all flow runs.
+    -- The filter keeps PostgreSQL from looking for the maximum in the index by time, through the task runs of all flow runs.
     select max(t.updated) filter (where true) as last_at from public.task_run t where t.flow_run_id = f.id
 ) tasks
 cross join lateral (
     select max(h.at) as at, max(h.at) - min(h.at) as every
     from (select e.occurred as at from public.events e
           where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text
-            -- Between any two times in a calendar there is an interval. No bounds of the column: they would have its index used.
+            -- Outside of these years two times may have no interval. A plain bound on the column would have PostgreSQL use its index.
             and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
 ) heartbeat
@@ -50,19 +50,19 @@ cross join lateral (
 create view issues as
 select f.id,
        'default'::text as tenant,
-       -- Prefect's own index keeps it short.
+       -- An index of Prefect's bounds the length of this name.
        f.name as identifier,
        (select left(flow.name, 500) from public.flow where flow.id = f.flow_id)
            || coalesce('/' || (select left(d.name, 499) from public.deployment d where d.id = f.deployment_id), '') as title,
        case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
-            -- It was at work before, and is not yet again.
+            -- A flow run that was at work before, and is to be started again.
             when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'
             when f.state_type in ('SCHEDULED', 'PENDING') then 'todo'
             when f.state_type = 'COMPLETED' then 'done'
-            -- A process that died unseen, or was found dead: people have to look.
+            -- A process that died unseen, or was found dead: a person has to look.
             when f.state_type = 'CRASHED' then 'blocked'
             else coalesce(lower(f.state_type::text), 'todo') end as status,
-       -- Of a run without a deployment: none that there is, and `unreachable` says why.
+       -- A run without a deployment gets an agent that does not exist, and `unreachable` says why.
        coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
        null::text as assignee_user_id,
        null::uuid as checkout_run_id,
@@ -75,7 +75,7 @@ select f.id,
        f.start_time as started_at,
        f.created as created_at,
        (select s.last_at from signs_of_life s where s.flow_run_id = f.id) as updated_at,
-       -- Its own queue may be another than its deployment's.
+       -- A run's queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
             then 'it is ' || left(coalesce(f.state_name, f.state_type::text), 100) || ', for '
@@ -87,7 +87,7 @@ select f.id,
             else 'it has no deployment: no worker takes it up' end as unreachable
 from public.flow_run f;
 
--- Prefect's index on the state finds them; none serves for a status.
+-- The flow runs in progress, found by Prefect's index on the state; no index serves for the status above.
 create view open_issues as
 select i.* from public.flow_run f join issues i on i.id = f.id
 where f.state_type in ('RUNNING', 'PAUSED', 'PENDING') or f.state_type = 'SCHEDULED' and f.start_time is not null;

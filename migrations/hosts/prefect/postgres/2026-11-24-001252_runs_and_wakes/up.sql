@@ -1,12 +1,12 @@
--- The history of a flow run's states, as runs and wakes. Its states are read in their order, by Prefect's index on run and time.
+-- The history of a flow run's states, as runs and wakes. The states are read in their order, by Prefect's index on run and time.
 
--- A run of an issue is a stretch in which its flow run was RUNNING. It is called by the state that waited for it, which was its wake.
+-- A run of an issue is a stretch in which its flow run was RUNNING. Its id is that of the state before, which was its wake.
 create view runs as
 select a.id,
        coalesce(f.deployment_id, f.flow_id) as agent_id,
        a.flow_run_id as issue_id,
        a.id as wake_id,
-       -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
+       -- A state that follows RUNNING directly resumes it: Prefect's own retry of a flow that failed, or sweep's wake.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is distinct from began.id then
                 case coalesce(ended.type, f.state_type)
@@ -37,7 +37,7 @@ left join lateral (
 ) ended on true
 where a.type in ('SCHEDULED', 'PENDING', 'RUNNING') and before.type in ('SCHEDULED', 'PENDING') is not true and began.type = 'RUNNING';
 
--- The wakes that sweep made: the states by whose ids the ledger knows them.
+-- The wakes that sweep made: states whose ids the ledger has.
 create view wakes as
 select s.id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id, 'issue_continuation_needed' as reason, '{}'::jsonb as payload,
        'sweep' as requested_by, case when f.state_id = s.id then 'queued' else 'completed' end as status, r.created_at
@@ -45,7 +45,7 @@ from public.flow_run_state s
 join public.flow_run f on f.id = s.flow_run_id
 join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id;
 
--- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
+-- Flow runs that are due and have not begun, whoever scheduled them. sweep's own view of pending wakes would read the history of all runs.
 create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end as created_at,
@@ -62,14 +62,14 @@ from pending_wakes w
 join issues i on i.id = w.issue_id
 left join agents a on a.id = i.assignee_agent_id;
 
--- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
+-- The times at which wakes were taken up, by Prefect's indexes on these columns; the history of states has no such index.
 create view wake_pickups as
 select f.state_id as wake_id, f.start_time as taken_at from public.flow_run f where f.start_time is not null
 union all
 select f.state_id, f.state_timestamp from public.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
--- A flow run goes over into a state. Its states have times of their own each, and the new one is the latest, also if another
--- machine's clock is ahead.
+-- Moves a flow run into a state. The new state gets a time after all others, even if another machine's clock is ahead.
+-- decisions.md#times-in-the-future
 create function enter_state(run uuid, state uuid, state_type public.state_type, state_name text, message text, details jsonb)
 returns void language plpgsql security definer set search_path = sweep, pg_temp as $$
 declare
@@ -84,8 +84,8 @@ begin
     where f.id = run;
 end $$;
 
--- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again, whose row
--- the sweep has locked, with its deployment's.
+-- Writes a wake as Prefect's own Retry does: a state that the workers of its queue poll for. The trigger examines the flow run again; the
+-- sweep has locked its row and its deployment's.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
     if not exists (
@@ -99,19 +99,19 @@ begin
     perform enter_state(new.issue_id, new.id, 'SCHEDULED', 'AwaitingRetry',
                         'sweep: nobody was at work on it any more, so it is started once more',
                         jsonb_build_object('scheduled_time', clock_timestamp()));
-    -- As Prefect's own: no worker takes up what its process was to try again itself.
+    -- The policy of Prefect's own Retry: without it, workers leave the run to the process that was to try it again.
     update public.flow_run
     set next_scheduled_start_time = clock_timestamp(),
         empirical_policy = empirical_policy || '{"retry_type": "reschedule", "resuming": false, "pause_keys": []}'
     where id = new.issue_id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 
--- An escalation: the run has crashed, and its timeline says what to do. That frees its place under the limits that count runs at
+-- Escalates a flow run: sets it CRASHED, and its timeline says what to do. That frees its place under the limits that count runs at
 -- work, and a person can press Retry.
 create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
@@ -122,13 +122,13 @@ begin
                         'sweep: this run needs a person. ' || left(new.unblock_action, 2000), '{}');
     update public.flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
     return new;
--- The detail of such an error is the host's whole row, which whoever writes may not read.
+-- The detail of this error would show the host's whole row to a role that may not read it.
 exception when integrity_constraint_violation then
     raise exception using message = sqlerrm, errcode = sqlstate;
 end $$;
 create trigger update_issue instead of update on issues for each row execute function update_issue();
 
--- What people read of a run beside its states are its artifacts.
+-- The artifacts of flow runs, which people read beside the states, as comments.
 create view comments as
 select a.id, a.flow_run_id as issue_id, 'somebody' as author, left(a.data #>> '{}', 1000) as body
 from public.artifact a where a.type = 'markdown' and a.flow_run_id is not null;
@@ -141,5 +141,5 @@ begin
 end $$;
 create trigger insert_comment instead of insert on comments for each row execute function insert_comment();
 
--- Else anybody could put one of them on a table of his own, and write with its owner's rights.
+-- Without this, anybody could put one of these functions on a table of their own, and write with its owner's rights.
 revoke execute on function enter_state, insert_wake, update_issue, insert_comment from public;

@@ -1,1 +1,1 @@
--- All of it is temporary: there is nothing to undo.
+-- All that up.sql makes is temporary: there is nothing to undo.

@@ -1,12 +1,12 @@
--- As in postgres/: the history of a flow run's states, as runs and wakes.
+-- The history of a flow run's states, as runs and wakes, as in postgres/.
 
--- A run of an issue is a stretch in which its flow run was RUNNING. It is called by the state that waited for it, which was its wake.
+-- A run of an issue is a stretch in which its flow run was RUNNING. Its id is that of the state before, which was its wake.
 create view runs as
 select a.id,
        coalesce(f.deployment_id, f.flow_id) as agent_id,
        a.flow_run_id as issue_id,
        a.id as wake_id,
-       -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
+       -- A state that follows RUNNING directly resumes it: Prefect's own retry of a flow that failed, or sweep's wake.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is not began.id then
                 case coalesce(ended.type, f.state_type)
@@ -35,7 +35,7 @@ left join main.flow_run_state ended on ended.id = (
 )
 where a.type in ('SCHEDULED', 'PENDING', 'RUNNING') and coalesce(before.type not in ('SCHEDULED', 'PENDING'), 1) and began.type = 'RUNNING';
 
--- The wakes that sweep made: the states by whose ids the ledger knows them.
+-- The wakes that sweep made: states whose ids the ledger has.
 create view wakes as
 select s.id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id, 'issue_continuation_needed' as reason, '{}' as payload,
        'sweep' as requested_by, case when f.state_id = s.id then 'queued' else 'completed' end as status, r.created_at
@@ -43,7 +43,7 @@ from main.flow_run_state s
 join main.flow_run f on f.id = s.flow_run_id
 join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id;
 
--- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
+-- Flow runs that are due and have not begun, whoever scheduled them. sweep's own view of pending wakes would read the history of all runs.
 create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end),
@@ -61,14 +61,14 @@ from pending_wakes w
 join issues i on i.id = w.issue_id
 left join agents a on a.id = i.assignee_agent_id;
 
--- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
+-- The times at which wakes were taken up, by Prefect's indexes on these columns; the history of states has no such index.
 create view wake_pickups as
 select f.state_id as wake_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as taken_at from main.flow_run f where f.start_time is not null
 union all
 select f.state_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.state_timestamp) from main.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
--- What is inserted here is a state that a flow run goes over into: its states have times of their own each, and the new one is the
--- latest, also if another machine's clock is ahead.
+-- An insert into this view moves a flow run into a state. The new state gets a time after all others, even if another machine's
+-- clock is ahead.
 create view entered_states as
 select s.id, s.flow_run_id, s.type, s.name, s.message, s.state_details from main.flow_run_state s;
 
@@ -85,7 +85,7 @@ create trigger enter_state instead of insert on entered_states begin
     where id = new.flow_run_id;
 end;
 
--- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again.
+-- Writes a wake as Prefect's own Retry does: a state that the workers of its queue poll for. The trigger examines the flow run again.
 create trigger insert_wake instead of insert on wakes begin
     select raise(abort, 'the flow run is no longer as it was seen')
     where not exists (
@@ -97,7 +97,7 @@ create trigger insert_wake instead of insert on wakes begin
     insert into entered_states
     values (new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry', 'sweep: nobody was at work on it any more, so it is started once more',
             json_object('flow_run_id', new.issue_id, 'scheduled_time', strftime('%Y-%m-%dT%H:%M:%fZ', 'now')));
-    -- As Prefect's own: no worker takes up what its process was to try again itself.
+    -- The policy of Prefect's own Retry: without it, workers leave the run to the process that was to try it again.
     update flow_run
     set next_scheduled_start_time = strftime('%Y-%m-%d %H:%M:%f000', 'now'),
         empirical_policy = case when json_valid(empirical_policy)
@@ -106,11 +106,11 @@ create trigger insert_wake instead of insert on wakes begin
     where id = new.issue_id;
 end;
 
--- An escalation: the run has crashed, and its timeline says what to do. That frees its place under the limits that count runs at
+-- Escalates a flow run: sets it CRASHED, and its timeline says what to do. That frees its place under the limits that count runs at
 -- work, and a person can press Retry.
 create trigger update_issue instead of update on issues when new.status = 'blocked' begin
     insert into entered_states
-    -- An id as Prefect makes them.
+    -- A random uuid, as Prefect makes its ids.
     values (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a'
                   || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))),
             old.id, 'CRASHED', 'Crashed', 'sweep: this run needs a person. ' || substr(new.unblock_action, 1, 2000),
@@ -118,7 +118,7 @@ create trigger update_issue instead of update on issues when new.status = 'block
     update flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
 end;
 
--- What people read of a run beside its states are its artifacts.
+-- The artifacts of flow runs, which people read beside the states, as comments.
 create view comments as
 select a.id, a.flow_run_id as issue_id, 'somebody' as author, substr(case when json_valid(a.data) then a.data ->> '$' end, 1, 1000) as body
 from main.artifact a where a.type = 'markdown' and a.flow_run_id is not null;
