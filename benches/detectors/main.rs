@@ -1,4 +1,4 @@
-//! What live stall detectors cost: memory for each, and time for each sign of life and for each line of output. `cargo
+//! What live stall detectors cost: memory for each, and time for each sign of life and each line of output. `cargo
 //! bench --bench detectors`; docs/benchmarks.md says how to read it.
 
 #[path = "../sweep/figures.rs"]
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for id in &ids {
         registry.spawn(StallDetector::new(id.clone(), StallConfig::default()), events.clone())?;
     }
-    // Now each looks for the first time and sets its timer.
+    // Lets each detector look for the first time and set its timer.
     sleep(Duration::from_millis(1)).await;
     let took = milliseconds(began.elapsed());
     let each = (resident_bytes()? - before) / DETECTORS as f64;
@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// For each sign of life, when so many threads give them side by side, each to its own share of the sessions in turn.
+/// Nanoseconds for each sign of life, given by so many threads side by side, each to its own share of the sessions.
 fn nanoseconds(threads: usize, share: usize, sign: impl Fn(usize) + Sync) -> f64 {
     let of_thread = |thread: usize| {
         let began = Instant::now();
@@ -91,7 +91,7 @@ fn nanoseconds(threads: usize, share: usize, sign: impl Fn(usize) + Sync) -> f64
     all.iter().sum::<f64>() / threads as f64
 }
 
-/// For each line of output of one session.
+/// Microseconds for each line of output of one session.
 fn microseconds(session: &Watched, line: &dyn Fn(usize) -> String) -> f64 {
     let lines: Vec<String> = (0..LINES).map(line).collect();
     let began = Instant::now();
@@ -99,12 +99,12 @@ fn microseconds(session: &Watched, line: &dyn Fn(usize) -> String) -> f64 {
     began.elapsed().as_secs_f64() * 1e6 / LINES as f64
 }
 
-/// Four letters for a number below 456,976: digits could be taken for a counter.
+/// Writes a number below 456,976 as four letters, since digits could be taken for a counter.
 fn words(number: usize) -> String {
     (0..4).map(|place| char::from(b'a' + (number / 26_usize.pow(place) % 26) as u8)).collect()
 }
 
-/// As the kernel counts it.
+/// The resident memory of this process, as the kernel counts it.
 fn resident_bytes() -> Result<f64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the kernel does not say")?;

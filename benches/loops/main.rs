@@ -1,4 +1,4 @@
-//! how well loops are distinguished from work: `make loops`, or for other logs `cargo bench --bench loops -- FILE…`.
+//! How well loops are distinguished from work: `make loops`, or for other logs `cargo bench --bench loops -- FILE…`.
 
 #[path = "../../tests/suite/supervisor/loops/evaluation.rs"]
 mod evaluation;

@@ -1,5 +1,5 @@
-//! How long it takes to see how the work stands, of everybody and of one tenant, when very much is in progress among
-//! very many finished issues: as whole processes, from connecting to the last line.
+//! How long the boards of everybody and of one tenant take when very much is in progress among very many finished
+//! issues: as whole processes, from connecting to the last line.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -11,15 +11,15 @@ use crate::fixtures::Company;
 use crate::postgres::Server;
 
 const ISSUES: u32 = 5_000_000;
-/// One in so many is in progress: 111,112.
+/// One issue in 45 is in progress: 111,112.
 const STRIDE: u32 = 45;
 const OF_ONE_TENANT: u32 = 1_000;
 const ROUNDS: usize = 5;
 const MILLISECONDS_MAX: f64 = 1_500.0;
 const MILLISECONDS_MAX_OF_ONE_TENANT: f64 = 300.0;
 
-/// Of twenty in progress twelve have a live run, four a wake of these minutes, two wait, one is orphaned and one
-/// escalated. The first thousand are one tenant's, the others' are fifty; all have two hundred agents.
+/// In progress: twelve issues of twenty have a live run, four a recent wake, two wait, one is orphaned and one
+/// escalated. The first thousand belong to one tenant, the others to fifty; all have two hundred agents.
 const IN_PROGRESS: &str = "
     update sweep.issues i
     set assignee_agent_id = md5('agent ' || k % 200)::uuid,
@@ -61,7 +61,7 @@ fn company() -> Company {
     Company { issues: ISSUES, stride: STRIDE, states }
 }
 
-/// The first one, with which the server reads its tables from the disk, does not count.
+/// The median time of a command. The first round, in which the server reads its tables from the disk, does not count.
 fn shown(database: &str, arguments: &[&str]) -> Result<f64> {
     let mut rounds = Vec::new();
     for _ in 0..=ROUNDS {

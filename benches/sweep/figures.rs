@@ -1,14 +1,14 @@
-//! Medians, and how they are printed.
+//! Computes medians and prints them.
 
 use std::time::Duration;
 
-/// The middle one; of an even number the upper of the two.
+/// The middle figure, or the upper of two.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
 
-/// The median of the quotients of two sides that took turns: what slows the machine for a while slows both.
+/// The median of the quotients of two sides that took turns: a slow phase of the machine slows both.
 pub fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     median(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect())
 }
@@ -17,7 +17,7 @@ pub fn milliseconds(took: Duration) -> f64 {
     took.as_secs_f64() * 1e3
 }
 
-/// Whether a required bound holds, in words. `.ci/night` looks for MISSED in what the benchmarks print.
+/// Says whether a required bound holds. `.ci/night` looks for MISSED in what the benchmarks print.
 pub fn verdict(holds: bool) -> &'static str {
     if holds { "holds" } else { "MISSED" }
 }

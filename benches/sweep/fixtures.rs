@@ -1,19 +1,19 @@
 //! Made-up companies: many issues with one run each, of which some are in progress, scattered evenly among them.
 
-/// Agents have few enough issues each that no bound per agent is met.
+/// Few enough issues for each agent that no bound per agent is met.
 const ISSUES_PER_AGENT: u32 = 8;
 
-/// How many issues there are, and what becomes of each.
+/// How many issues a company has, and the state of each.
 pub struct Company {
     pub issues: u32,
-    /// Every how many issues the pattern repeats; one agent's issues follow one another in it.
+    /// The number of issues after which the pattern repeats; an agent's issues follow one another in it.
     pub stride: u32,
     /// SQL over the number `n`: `finished`, `orphaned`, `live` or `woken`.
     pub states: String,
 }
 
 impl Company {
-    /// One orphan in `stride` issues, beside two that are being worked on; the others are finished.
+    /// One orphan in `stride` issues, beside two issues that are being worked on; the others are finished.
     pub fn with_orphans(orphans: u32, stride: u32) -> Company {
         Company {
             issues: orphans * stride,
@@ -24,8 +24,8 @@ impl Company {
         }
     }
 
-    /// `busy` healthy issues in progress, the others are finished. One in a hundred has a wake of this minute, the rest
-    /// a live run.
+    /// `busy` healthy issues in progress; the others are finished. One in a hundred has a wake of this minute, the rest
+    /// have a live run.
     pub fn healthy(issues: u32, busy: u32) -> Company {
         let stride = (issues / busy).max(1);
         Company {
@@ -41,7 +41,8 @@ impl Company {
         self.issues / self.stride / ISSUES_PER_AGENT
     }
 
-    /// For PostgreSQL. What sweep itself writes to is left without statistics, as in a database on which it is new.
+    /// The statements for PostgreSQL. The tables that sweep writes have no statistics, as in a database on which sweep
+    /// is new.
     pub fn postgres(&self) -> [String; 2] {
         let fill = include_str!("company.sql")
             .replace(":agents", &self.agents().to_string())
@@ -51,7 +52,7 @@ impl Company {
         [fill, "vacuum analyze sweep.agents, sweep.issues, sweep.runs".to_owned()]
     }
 
-    /// The same for SQLite; without md5 the id is the number itself.
+    /// The statements for SQLite, which has no md5: the id is the number itself.
     pub fn sqlite(&self) -> String {
         let Company { issues, stride, states } = self;
         let agents = self.agents();

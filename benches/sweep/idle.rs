@@ -1,5 +1,5 @@
-//! A sweep that finds nothing to do, beside the bare candidate query in psql; and of an empty database, which is all
-//! overhead. Both are measured as an operator sees them, from the start of the process to its end.
+//! A sweep that finds nothing to do, beside the bare candidate query in psql, and a sweep of an empty database, which
+//! is all overhead. Both are measured as an operator sees them, from the start of the process to its end.
 
 use anyhow::{Result, ensure};
 
@@ -11,17 +11,17 @@ use crate::sweep_process;
 const BUSY: u32 = 10_000;
 const SIZES: [(&str, u32); 3] = [("idle_empty", 0), ("idle_small", 100_000), ("idle_large", 1_000_000)];
 const ROUNDS: usize = 9;
-/// The most that a whole sweep may take, in times of psql with the query.
+/// The most time that a whole sweep may take, as a multiple of psql's with the query.
 const RATIO_MAX: f64 = 3.0;
 
 const QUERY: &str = "select * from sweep.issue_candidates order by since, subject_id limit 1000";
 
-/// As fresh as they are meant to be, whatever time has passed.
+/// Makes wakes and issues as fresh as they are meant to be, whatever time has passed.
 const REFRESH: &str = "update sweep.wakes set created_at = clock_timestamp(); \
     update sweep.issues i set updated_at = clock_timestamp() where status = 'in_progress' and title = 'woken' \
     and not exists (select from sweep.wakes w where w.issue_id = i.id)";
 
-/// Ten issues lose their wake: they were touched a moment ago, and nobody is on them yet.
+/// Takes the wakes of ten issues: they were touched a moment ago, and nobody is at work on them yet.
 const TOUCH: &str = "delete from sweep.wakes where id in (select id from sweep.wakes order by id limit 10)";
 
 pub fn run(server: &Server) -> Result<()> {

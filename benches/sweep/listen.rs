@@ -1,4 +1,5 @@
-//! From the end of a run to the wake that resumes its issue: a daemon that listens, as a process of its own.
+//! The time from the end of a run to the wake that resumes its issue, by a daemon that listens, as a process of its
+//! own.
 
 use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
@@ -12,11 +13,11 @@ use crate::fixtures::Company;
 use crate::postgres::Server;
 
 const RUNS: usize = 30;
-/// The most that the median may be.
+/// The most milliseconds that the median may be.
 const MILLISECONDS_MAX: f64 = 1000.0;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The runs that are at work, numbered.
+/// The live runs, numbered.
 const NUMBERED: &str = "create table sweep.numbered as \
     select row_number() over (order by id) as n, id, issue_id from sweep.runs where status = 'running'";
 
@@ -49,7 +50,7 @@ pub fn run(server: &Server) -> Result<()> {
     server.drop("listen")
 }
 
-/// Ends with its drop.
+/// A daemon, which ends when this is dropped.
 struct Daemon(Child);
 
 impl Daemon {

@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One sweep as cron starts it.
+/// How long one sweep takes, as cron starts it.
 fn sweep_process(database: &str) -> Result<Duration> {
     let began = Instant::now();
     let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
@@ -78,12 +78,12 @@ fn sweep_process(database: &str) -> Result<Duration> {
     Ok(took)
 }
 
-/// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.
+/// How long one sweep of everything in a database takes, like `sweep --connections N`.
 fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
     sweep_durably(database, connections, Durable::default())
 }
 
-/// The same as `sweep --durable HOW` does it.
+/// How long one sweep of everything takes, like `sweep --durable HOW`.
 fn sweep_durably(database: &str, connections: u32, durable: Durable) -> Result<Duration> {
     let options = Options { connections, durable, ..Options::of(Url::parse(database).map_err(Error::msg)?) };
     let began = Instant::now();

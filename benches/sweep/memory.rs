@@ -1,4 +1,4 @@
-//! Peak memory of a dry run over many orphans, as the kernel counts it, and how long it takes.
+//! Peak memory, as the kernel counts it, and time of a dry run over many orphans.
 
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -37,7 +37,7 @@ pub fn run(server: &Server) -> Result<()> {
     server.drop("many")
 }
 
-/// Asked again and again until the process has ended: afterwards nobody knows. The peak never falls.
+/// Reads the peak again and again until the process has ended, after which nobody knows it. The peak never falls.
 fn peak_mebibytes(process: &mut Child) -> Result<f64> {
     let status = format!("/proc/{}/status", process.id());
     let mut peak = 0.0;
@@ -54,7 +54,7 @@ fn peak_mebibytes(process: &mut Child) -> Result<f64> {
     }
 }
 
-/// The peak of a process in KiB, from its status in /proc.
+/// Reads the peak of a process in KiB from its status in /proc.
 pub fn high_water(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()

@@ -1,4 +1,4 @@
-//! Sweeps of a server that is some milliseconds away: behind a proxy that hands on every byte later.
+//! Sweeps of a server that is some milliseconds away: a proxy delays every byte.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,19 +15,19 @@ use crate::fixtures::Company;
 use crate::postgres::Server;
 use crate::{sweep_all, sweep_process};
 
-/// There and back.
+/// The delay there and back.
 const ROUND_TRIP: Duration = Duration::from_millis(5);
 const SUBJECTS: u32 = 400;
 const CONNECTIONS: u32 = 4;
 const ROUNDS: usize = 5;
-/// A quarter of what they took before candidates were looked at by the page: 7.4 and 4.7 s.
+/// The most seconds: a quarter of what sweeps took before they read candidates by the page (7.4 and 4.7 s).
 const ORPHANS_SECONDS_MAX: f64 = 1.85;
 const WAITING_SECONDS_MAX: f64 = 1.18;
-/// Of a sweep that finds nothing.
+/// The most round trips of a sweep that finds nothing.
 const IDLE_ROUND_TRIPS: u32 = 15;
 const IDLE_BESIDE: Duration = Duration::from_millis(100);
 
-/// Each waits for something that its host has declared.
+/// Gives each issue a wait that its host has declared.
 const WAIT: &str = "update sweep.issues set waiting_for = 'approval by legal' where status = 'in_progress'";
 
 pub fn run(server: &Server) -> Result<()> {
@@ -69,10 +69,10 @@ fn measure(
     Ok(())
 }
 
-/// Stands before the server's socket until the program ends.
+/// A proxy before the server's socket, which lives until the program ends.
 struct Proxy {
     directory: tempfile::TempDir,
-    /// Answers for which the client waited, to one message or to several at once.
+    /// How many answers the client waited for; an answer to several messages at once counts once.
     round_trips: Arc<AtomicU64>,
 }
 
@@ -110,7 +110,7 @@ fn relay(client: UnixStream, server: UnixStream, round_trips: &Arc<AtomicU64>) {
     });
 }
 
-/// Hands on what comes, each piece half a round trip later; one that waits does not hold up the next one.
+/// Passes on each piece half a round trip after it came; a piece that waits does not hold up the next one.
 fn delayed(mut from: UnixStream, mut to: UnixStream, comes: impl Fn() + Send + 'static) {
     let (sender, pieces) = channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! How long the page takes, and how much memory, at 100,000 escalations: each with a continuation before it, spread
-//! over four weeks.
+//! The time and memory that the page needs at 100,000 escalations, each with a continuation before it, spread over four
+//! weeks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ const ROUNDS: usize = 9;
 const MILLISECONDS_MAX: f64 = 200.0;
 const MEBIBYTES_MAX: f64 = 64.0;
 
-/// What is read again and again: a reading younger than that is shown again.
+/// How long the page shows a reading before it reads again.
 const FRESH: Duration = Duration::from_millis(2100);
 
 pub fn run(server: &Server) -> Result<()> {
@@ -63,7 +63,7 @@ fn fill(sql: &str, status: &str) -> String {
     sql.replace(":status", &format!("'{status}'")).replace(":escalations", &ESCALATIONS.to_string())
 }
 
-/// The first answer counts the days; the others do not, each of a reading of its own.
+/// Measures the first answer, which counts the days, and later ones, each from a reading of its own.
 fn measure(name: &str, url: &str) -> Result<()> {
     let mut page = Command::new(env!("CARGO_BIN_EXE_sweep"))
         .args(["page", "--http", "127.0.0.1:0", "--database", url])
@@ -89,7 +89,7 @@ fn answers(page: &mut Child) -> Result<(f64, f64)> {
     let first = answer(port)?;
     let mut then = Vec::new();
     for _ in 0..ROUNDS {
-        // What took long to read is shown again for four times as long.
+        // A reading that took long is shown for four times as long.
         sleep(FRESH.max(Duration::from_secs_f64(first * 4.1 / 1e3)));
         then.push(answer(port)?);
     }

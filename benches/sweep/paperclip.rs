@@ -1,4 +1,4 @@
-//! Beside Paperclip: how many issues a second, and for how long its server would find a row locked that it wants.
+//! sweep beside Paperclip: issues per second, and how long Paperclip's server would find a row locked that it wants.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,14 +15,14 @@ use crate::sweep_all;
 const ISSUES: u32 = 20_000;
 const ORPHANS: u32 = 2_000;
 const ROUNDS: usize = 5;
-/// Issues of one sweep whose locks are watched: those behind the first are locked on a connection that has planned
+/// The issues of one sweep whose locks are watched. All but the first are locked on a connection that has planned
 /// everything.
 const WATCHED: u32 = 12;
 const WATCHED_ROUNDS: usize = 15;
-/// The most for which its server, which tries again for five seconds, may find a row locked.
+/// The most milliseconds for which Paperclip's server, which tries again for five seconds, may find a row locked.
 const HELD_MILLISECONDS_MAX: f64 = 100.0;
 
-/// `make bench-peers` fills a database by the same.
+/// The company's rows. `make bench-peers` fills a database with the same file.
 const COMPANY: &str = include_str!("paperclip.sql");
 
 pub fn run(server: &Server) -> Result<()> {
@@ -54,7 +54,8 @@ pub fn run(server: &Server) -> Result<()> {
     server.drop("bench")
 }
 
-/// What one sweep's statements cost the server; those inside of functions and triggers are part of those that call them.
+/// Prints what one sweep's statements cost the server; statements inside functions and triggers are part of those that
+/// call them.
 fn print_statements(server: &Server) -> Result<()> {
     server.copy("template_paperclip", "bench")?;
     let statements = server.statements("bench", || sweep_all(&server.url("bench"), 4).map(drop))?;
@@ -74,7 +75,7 @@ fn create(server: &Server, database: &str, issues: u32, orphans: u32) -> Result<
     server.execute(database, "checkpoint")
 }
 
-/// For how many milliseconds somebody who asks again and again, as its server would, is refused the row of one issue.
+/// The milliseconds for which somebody who asks again and again, as the server would, is refused the row of one issue.
 fn watch(server: &Server, n: u32) -> Result<f64> {
     server.copy("template_watched", "bench")?;
     let mut host = server.connect("bench")?;

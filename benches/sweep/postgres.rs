@@ -1,4 +1,4 @@
-//! The PostgreSQL server, its databases, and its own programs: psql and pgbench.
+//! The PostgreSQL server, its databases, and its programs psql and pgbench.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use sweep::store::hosts::migrate::{Wanted, migrate};
 use crate::fixtures::Company;
 
 pub struct Server {
-    /// A superuser's, of the database `postgres`.
+    /// The URL of a superuser, for the database `postgres`.
     url: String,
 }
 
@@ -27,7 +27,7 @@ impl Server {
         Ok(Server { url })
     }
 
-    /// What the figures depend on.
+    /// Names the server's version and settings, on which the figures depend.
     pub fn describe(&self) -> Result<String> {
         let show = |setting: &str| self.text("postgres", &format!("current_setting('{setting}')"));
         let cores = std::thread::available_parallelism()?;
@@ -42,20 +42,20 @@ impl Server {
         format!("{server}/{database}?{parameters}")
     }
 
-    /// The directory of its Unix socket, and its port, where its URL says both: `?host=%2F…&port=…`.
+    /// The directory of the Unix socket, and the port, if the URL says both: `?host=%2F…&port=…`.
     pub fn socket(&self) -> Option<(String, String)> {
         let parameters = self.url.split_once('?')?.1;
         let value = |name: &str| parameters.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         Some((value("host")?.replace("%2F", "/"), value("port")?.to_owned()))
     }
 
-    /// The URL of a database by another socket of the same port.
+    /// The URL of a database by a socket of this port in another directory.
     pub fn url_by(&self, database: &str, directory: &str) -> Option<String> {
         let encoded = |directory: &str| format!("host={}", directory.replace('/', "%2F"));
         Some(self.url(database).replace(&encoded(&self.socket()?.0), &encoded(directory)))
     }
 
-    /// A migrated database with a company in it.
+    /// Creates a migrated database with a company in it.
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.create_empty(database)?;
         self.migrate(database)?;
@@ -65,7 +65,7 @@ impl Server {
         self.execute(database, "checkpoint")
     }
 
-    /// Paperclip's own schema, and sweep's beside it.
+    /// Creates a database with Paperclip's schema, and sweep's beside it.
     pub fn create_paperclip(&self, database: &str, schema: &Path) -> Result<()> {
         self.create_empty(database)?;
         let mut psql = Command::new("psql");
@@ -83,7 +83,7 @@ impl Server {
         migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, &Wanted::default()).map(drop)
     }
 
-    /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.
+    /// Makes a fresh copy of a database, and a checkpoint, which would otherwise fall into the measurement.
     pub fn copy(&self, template: &str, database: &str) -> Result<()> {
         self.drop(database)?;
         self.execute("postgres", &format!("create database {database} template {template}"))?;
@@ -104,8 +104,8 @@ impl Server {
         self.execute("postgres", "select pg_reload_conf()")
     }
 
-    /// Counts all statements of a database while something happens, those inside of functions as well: how often each was
-    /// executed, how many milliseconds it took and took to plan, and how it begins; those that took longest first.
+    /// Counts all statements of a database while something happens, those inside functions as well: how often each was
+    /// executed, how many milliseconds it took and took to plan, and how it begins. The longest come first.
     pub fn statements(
         &self,
         database: &str,
@@ -139,7 +139,7 @@ impl Server {
         Ok(db)
     }
 
-    /// How long psql took with a query, and how many milliseconds of it were the query's, as it says itself.
+    /// How long psql took with a query, and how many milliseconds of it the query took, as psql says.
     pub fn psql(&self, database: &str, query: &str) -> Result<(Duration, f64)> {
         let mut psql = Command::new("psql");
         psql.args(["-X", "-q", "-o", "/dev/null", "-c", "\\timing on", "-c", query, &self.url(database)]);
@@ -150,7 +150,7 @@ impl Server {
         time.map(|time| (whole, time)).with_context(|| format!("psql did not say how long it took: {said}"))
     }
 
-    /// Transactions per second, after connecting, of a script run by so many clients with prepared statements.
+    /// Transactions per second, without connecting, of a script that so many clients run with prepared statements.
     pub fn pgbench(&self, database: &str, script: &str, clients: u32, each: u32) -> Result<f64> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), script)?;

@@ -12,7 +12,7 @@ use crate::postgres::Server;
 const ORPHANS: u32 = 4000;
 const ROUNDS: usize = 5;
 const SHARDS: [u32; 3] = [1, 2, 4];
-/// Of each process.
+/// The connections of each process.
 const CONNECTIONS: u32 = 2;
 
 pub fn run(server: &Server) -> Result<()> {
@@ -36,7 +36,7 @@ pub fn run(server: &Server) -> Result<()> {
     server.drop("template_shards")
 }
 
-/// From the start of the first process to the end of the last.
+/// Subjects per second, from the start of the first process to the end of the last.
 fn rate(server: &Server, count: u32) -> Result<f64> {
     let began = Instant::now();
     let shards = (0..count).map(|index| start(&server.url("bench"), index, count)).collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Subjects per second on the embedded database, one connection.
+//! Subjects per second on SQLite, over one connection.
 
 use anyhow::{Context, Result, ensure};
 use diesel::connection::SimpleConnection;

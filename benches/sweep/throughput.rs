@@ -1,4 +1,4 @@
-//! Subjects per second beside the floor: pgbench running the same statements, its writes merged into one.
+//! Subjects per second beside the floor: pgbench with the statements of a sweep, its writes merged into one.
 
 use anyhow::{Result, ensure};
 use sweep::store::Durable;
@@ -11,11 +11,11 @@ use crate::sweep_durably;
 const ORPHANS: u32 = 2000;
 const STRIDE: u32 = 10;
 const ROUNDS: usize = 7;
-/// The least share of the rate of pgbench, whose every commit waits for the disk, with four connections: of a sweep
-/// whose commits wait for it together, and of one whose every commit does.
+/// The least ratio of a sweep's rate to pgbench's, whose every commit waits for the disk, with four connections: of a
+/// sweep whose commits wait together, and of one whose every commit waits.
 const TOGETHER_MIN: f64 = 1.5;
 const EACH_MIN: f64 = 0.9;
-/// By how much slower the server's disk is made: as many are. The server waits so long before each flush.
+/// How long the server waits before each flush, to play the slower disks that many machines have.
 const SLOWER_MICROSECONDS: u32 = 2000;
 
 pub fn run(server: &Server) -> Result<()> {
@@ -62,7 +62,7 @@ fn measure(server: &Server, company: &Company, disk: &str, connections: u32, dur
     Ok(())
 }
 
-/// A side that did not do all its work proves nothing.
+/// Fails unless all work was done: the figure of a side that left some proves nothing.
 fn ensure_all_continued(server: &Server) -> Result<()> {
     for rows in ["(select count(distinct subject_id) from sweep.recoveries)", "(select count(*) from sweep.wakes)"] {
         let found = server.number("bench", rows)?;
@@ -71,7 +71,7 @@ fn ensure_all_continued(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Each client has its own share of the orphans and takes them one by one. `make bench-peers` runs the same.
+/// pgbench's script: each client takes its own share of the orphans, one by one. `make bench-peers` runs it as well.
 fn script(company: &Company) -> String {
     let script = include_str!("one_each.sql").replace(":stride", &company.stride.to_string());
     script.replace(":agents", &company.agents().to_string())
