@@ -1,5 +1,4 @@
-//! A database of the real server's own, in the throw-away PostgreSQL that `tests/postgres` started, and what is read
-//! from it.
+//! A database for the real server, in the throw-away PostgreSQL that `tests/postgres` started, and queries about it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,7 +20,7 @@ struct Row {
 }
 
 impl Database {
-    /// Empty, in place of one of this name that an earlier run left.
+    /// An empty database, in place of one of this name that an earlier run left.
     pub fn new() -> Database {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let name = format!("sweep_hosts_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -31,19 +30,19 @@ impl Database {
         Database { name }
     }
 
-    /// Over the server's socket, where every role is trusted.
+    /// The URL by the server's socket, where every role is trusted.
     pub fn url(&self) -> String {
         setting("TEST_DATABASE_URL").replacen("/postgres?", &format!("/{}?", self.name), 1)
     }
 
-    /// Gives it, and what stands in its schema `public`, to a role that may create databases and is no superuser: the
-    /// URL with that role.
+    /// Gives the database, and what stands in its schema `public`, to a role that may create databases and is no
+    /// superuser. Returns the URL with that role.
     pub fn hand_over(&self) -> String {
         run(&mut self.connect(), include_str!("../hand-over.sql"));
         format!("{}&user=sweep_test_host", self.url())
     }
 
-    /// As Paperclip connects.
+    /// The URL by which Paperclip connects.
     pub fn tcp_url(&self) -> String {
         let (password, port) = (setting("TEST_POSTGRES_PASSWORD"), setting("TEST_POSTGRES_PORT"));
         format!("postgres://postgres:{password}@127.0.0.1:{port}/{}", self.name)
@@ -53,18 +52,18 @@ impl Database {
         connect(&self.url())
     }
 
-    /// The rows of a query, each an object.
+    /// The rows of a query, each as an object.
     pub fn rows(&self, sql: &str) -> Vec<Value> {
         rows(&mut self.connect(), sql)
     }
 
-    /// The first column of the one row of a query, or nothing.
+    /// The first column of the one row of a query; None: no row, or null.
     pub fn text(&self, sql: &str) -> Option<String> {
         let mut found = self.rows(&format!("select cast(({sql}) as text) as value"));
         found.pop().and_then(|row| row["value"].as_str().map(str::to_owned))
     }
 
-    /// Changes rows, at least one: what changes none is no premise.
+    /// Changes rows, and fails if it changes none: that would be no premise of a test.
     pub fn change(&self, sql: &str) {
         let changed =
             diesel::sql_query(sql).execute(&mut self.connect()).unwrap_or_else(|error| panic!("{error}: {sql}"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Its status and its answer, as JSON if it is that.
+/// Sends a request. Returns the status and the answer, as JSON if it is JSON.
 pub fn call(method: &str, url: &str, body: Option<&Value>) -> Result<(u16, Value), ureq::Error> {
     let config =
         ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(60)));

@@ -1,4 +1,4 @@
-//! Beside the real Paperclip server.
+//! Tests beside the real Paperclip server.
 
 mod advice;
 mod api;

@@ -1,5 +1,5 @@
-//! Beside the real Prefect server, with real workers: on PostgreSQL and on SQLite. A server takes half a minute to
-//! start, so that all of a database's scenarios are played with one.
+//! Tests beside the real Prefect server, with real workers, on PostgreSQL and on SQLite. A server takes half a minute
+//! to start, so one server plays all scenarios of a database.
 
 mod api;
 mod escalations;

@@ -1,4 +1,4 @@
-//! The processes that a server's home has, and a port for it.
+//! The processes of a server's home, and a port for the server.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::seconds;
 
-/// Whoever has this home was started for the test that made it.
+/// Kills every process with this home: it was started for the test that made the home.
 pub fn kill_all_of(home: &Path) {
     let home = format!("HOME={}", home.display());
     for entry in fs::read_dir("/proc").expect("/proc").flatten() {
@@ -23,7 +23,7 @@ pub fn kill_all_of(home: &Path) {
     }
 }
 
-/// Below the ephemeral ports: nobody is given it while the server is down.
+/// A free port below the ephemeral ports, which nobody else is given while the server is down.
 pub fn free_port() -> u16 {
     let began = Instant::now();
     loop {

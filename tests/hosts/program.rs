@@ -1,11 +1,11 @@
-//! The built program, and how its answers are read.
+//! Runs the built program, and reads its answers.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// With nothing of this machine's own: no home, by which a server's processes are known, and no settings.
+/// sweep without this machine's own settings, and without its home, by which a server's processes are known.
 pub fn sweep(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
     command.env_clear().env("RUST_BACKTRACE", "1").env("PATH", "/usr/bin:/bin").current_dir(directory);
@@ -13,7 +13,7 @@ pub fn sweep(directory: &Path) -> Command {
     command
 }
 
-/// What it says; a failure ends the test.
+/// Runs a command, and returns its output; a failure ends the test.
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("a program");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -21,7 +21,7 @@ pub fn succeed(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// The report of one sweep, however that ends.
+/// The report of one sweep, however the sweep ends.
 pub fn report_of(command: &mut Command) -> Value {
     let output = command.args(["--output", "json"]).output().expect("sweep");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -39,14 +39,14 @@ pub fn grant_roles(url: &str) {
     assert_eq!(succeed(Command::new("psql").args(["-q", "-X", "-A", "-t", "-c", too_many]).arg(url)), "");
 }
 
-/// What an explanation found for a demand.
+/// The `found` of one clause of an explanation.
 pub fn found_of<'a>(explained: &'a Value, demand: &str) -> &'a str {
     let clauses = explained["clauses"].as_array().expect("clauses");
     let clause = clauses.iter().find(|clause| clause["demand"] == demand);
     clause.and_then(|clause| clause["found"].as_str()).unwrap_or_else(|| panic!("no {demand}: {explained}"))
 }
 
-/// What a report says of an issue; nothing if it was no candidate.
+/// A report's entry for an issue; None: it was no candidate.
 pub fn said_of<'a>(report: &'a Value, issue: &str) -> Option<&'a Value> {
     report["subjects"].as_array().expect("subjects").iter().find(|subject| subject["id"] == issue)
 }

@@ -1,5 +1,5 @@
-//! Whatever sweep advises about an issue works: each advice is taken beside the real server, as it is printed, and the
-//! issue is worked on again.
+//! sweep's advice about an issue works: each advice is followed beside the real server, as it is printed, and the issue
+//! is worked on again.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::paperclip::api::Adapter;
 use crate::paperclip::server::Server;
 use crate::{seconds, wait_for};
 
-/// What `sweep attention` says of an issue, when it does.
+/// Waits until `sweep attention` names an issue, and returns its item.
 fn item(server: &Server, issue: &str) -> Value {
     wait_for("it is shown to people", seconds(60), || {
         server.sweep(&["--orphan-grace", "5s", "--no-guard"]);
@@ -17,7 +17,7 @@ fn item(server: &Server, issue: &str) -> Value {
     })
 }
 
-/// The command of an item that begins so.
+/// The command of an item that has this beginning.
 fn command<'a>(item: &'a Value, beginning: &str) -> &'a str {
     let commands = item["commands"].as_array().expect("a list");
     let found = commands.iter().filter_map(Value::as_str).find(|command| command.starts_with(beginning));
@@ -40,8 +40,8 @@ fn is_done(server: &Server, issue: &str) {
     wait_for("it is done", seconds(90), || (server.status(issue) == "done").then_some(()));
 }
 
-/// The server blocks an issue whose agent's process failed, and tells nobody. By a command to paste, by `sweep wake`,
-/// and after what people try first: a comment, todo, another agent.
+/// The server blocks an issue whose agent's process failed, and tells nobody. The issue goes on by a command to paste,
+/// by `sweep wake`, and after what people try first: a comment, todo, another agent.
 #[test]
 fn what_the_server_blocked_itself_goes_on_by_the_call_that_is_advised() {
     let server = Server::start();
@@ -55,7 +55,7 @@ fn what_the_server_blocked_itself_goes_on_by_the_call_that_is_advised() {
     server.comment(commented, "Go on, please.");
     server.change(set_to_do, "status", "todo");
     server.change(reassigned, "assigneeAgentId", &other);
-    // What people try first starts nothing.
+    // A comment, todo and another agent start nothing.
     std::thread::sleep(seconds(30));
     for issue in &issues {
         assert_eq!(server.runs(issue).len(), 1, "{}", server.story(issue));
@@ -83,7 +83,7 @@ fn what_the_server_blocked_itself_goes_on_by_the_call_that_is_advised() {
     is_done(&server, reassigned);
 }
 
-/// By its statement, and then by a comment.
+/// The advised statement releases the environment, and then a comment starts the issue.
 #[test]
 fn an_environment_that_was_never_released_is_released_as_advised_and_then_a_comment_helps() {
     let server = Server::start();
@@ -106,8 +106,8 @@ fn an_environment_that_was_never_released_is_released_as_advised_and_then_a_comm
     is_done(&server, &issue);
 }
 
-/// An agent was not woken on demand when its work was assigned, and is now: the server starts that work within its next
-/// ticks, and people are not told of it meanwhile.
+/// An agent could not be woken on demand when its work was assigned, and now can: the server starts that work within
+/// its next ticks, and people are not told of it meanwhile.
 #[test]
 fn what_the_server_starts_by_itself_is_not_shown_to_people() {
     let server = Server::start();

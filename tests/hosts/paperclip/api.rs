@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::http;
 use crate::paperclip::server::Server;
 
-/// How an agent's runs are played. Only a conversation is retried by the server and has a session.
+/// How an agent's runs are played. The server retries only a conversation, and only that has a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adapter {
     Process,
@@ -42,10 +42,10 @@ impl Server {
         id(&self.post(&format!("/companies/{}/agents", self.company), &agent))
     }
 
-    /// An issue that its agent starts at once. `plays` says what its runs do, as agent.mjs explains.
+    /// Makes an issue that its agent starts at once. `plays` says what its runs do, as agent.mjs explains.
     pub fn make_issue(&self, agent: &str, plays: &str) -> String {
         static MADE: AtomicUsize = AtomicUsize::new(1);
-        // The server takes two issues with one title for one.
+        // The server takes two issues of one title for one.
         let title = format!("{plays} #{}", MADE.fetch_add(1, Ordering::Relaxed));
         let issue = json!({"title": title, "status": "todo", "assigneeAgentId": agent});
         id(&self.post(&format!("/companies/{}/issues", self.company), &issue))
@@ -55,24 +55,24 @@ impl Server {
         self.post(&format!("/issues/{issue}/comments"), &json!({"body": body}));
     }
 
-    /// A person changes an issue.
+    /// Changes an issue, as a person.
     pub fn change(&self, issue: &str, field: &str, value: &str) {
         self.patch(&format!("/issues/{issue}"), &json!({field: value}));
     }
 
-    /// A person opens an issue, and archives it from the inbox.
+    /// Opens an issue and archives it from the inbox, as a person.
     pub fn look_at(&self, issue: &str) {
         self.post(&format!("/issues/{issue}/read"), &json!({}));
         self.post(&format!("/issues/{issue}/inbox-archive"), &json!({}));
     }
 
-    /// How an agent is woken, as JSON.
+    /// Sets how an agent is woken; `heartbeat` is JSON.
     pub fn set_heartbeat(&self, agent: &str, heartbeat: &str) {
         let heartbeat: Value = serde_json::from_str(heartbeat).expect("JSON");
         self.patch(&format!("/agents/{agent}"), &json!({"runtimeConfig": {"heartbeat": heartbeat}}));
     }
 
-    /// A person gives an agent a manager, and then terminates that one.
+    /// Gives an agent a manager and terminates the manager, as a person.
     pub fn terminate_the_manager_of(&self, agent: &str) {
         let manager = self.make_agent("Max", Adapter::Process);
         self.patch(&format!("/agents/{agent}"), &json!({"reportsTo": manager}));
@@ -83,12 +83,12 @@ impl Server {
         id(&self.post(&format!("/companies/{}/projects", self.company), &json!({"name": name})))
     }
 
-    /// A person cancels a run.
+    /// Cancels a run, as a person.
     pub fn cancel_run(&self, run: &str) {
         self.post(&format!("/heartbeat-runs/{run}/cancel"), &json!({}));
     }
 
-    /// What the board has on its list.
+    /// The list of the board's inbox.
     pub fn attention(&self) -> Vec<Value> {
         let answer = self.call("GET", &format!("/companies/{}/attention", self.company), None).expect("an answer");
         assert_eq!(answer.0, 200, "{}", answer.1);
@@ -110,7 +110,7 @@ impl Server {
         answer
     }
 
-    /// Where people open its board.
+    /// The address of the board.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

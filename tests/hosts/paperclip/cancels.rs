@@ -1,4 +1,4 @@
-//! Somebody stopped a run: the issue stays in progress on purpose, and nobody takes the cancel back but a person.
+//! A run that somebody stopped: its issue stays in progress on purpose, and only a person takes the cancel back.
 
 use std::thread;
 
@@ -29,7 +29,7 @@ fn what_a_person_cancelled_is_left_alone_until_a_person_says_more() {
     let found = found_of(&explained, "no wait is declared");
     assert!(found.contains("stopped its run"), "it is said that a person did: {explained}");
 
-    // That somebody looks at it is no answer.
+    // To look at the issue is no answer.
     server.look_at(&issue);
     thread::sleep(seconds(15));
     assert_eq!(

@@ -1,5 +1,5 @@
 //! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and
-//! their environments as they were: a conversation that held one is taken up by nobody.
+//! environments as they were: nobody takes up a conversation that held an environment.
 
 use std::thread;
 
@@ -33,7 +33,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     let sampler = Sampler::start(&server);
     wait_for("the dead runs are found", FOUND_DEAD, || issues.iter().all(|issue| ended(&server, issue)).then_some(()));
 
-    // What no conversation is needed for, the server blocks.
+    // The server itself blocks an issue that needs no conversation.
     let [_, stuck] = &issues;
     assert_eq!(server.status(stuck), "in_progress", "the server has dealt with it: {}", server.story(stuck));
     let runs = server.runs(stuck);
@@ -43,7 +43,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     let plans = "its environment is not released yet";
     assert_eq!(found_of(&explained, "its host is done with its last run"), plans, "{explained}");
 
-    // The server takes it to the board itself, and there it stays until that is settled.
+    // The server takes the conversation's issue to the board, where it stays until that is settled.
     let daemon = server.daemon(&["--orphan-grace", "5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
     wait_for("the server takes it to the board", seconds(60), || {
         let listed = server.attention().iter().any(|item| item.to_string().contains(stuck.as_str()));
@@ -55,7 +55,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     let explained = server.explain(stuck);
     assert_eq!(found_of(&explained, "no wait is declared"), "the host's own recovery is active", "{explained}");
 
-    // When it is, the environment is still held by a run that is dead, and every wake would be cancelled.
+    // Once it is settled, a dead run still holds the environment, and every wake would be cancelled.
     server.database.change(&format!(
         "update issue_recovery_actions set status = 'resolved', resolved_at = now() where source_issue_id = '{stuck}'"
     ));
@@ -67,7 +67,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     }
     assert_eq!(server.runs(stuck).len(), 1, "{}", server.story(stuck));
 
-    // A comment does not get it going: the server keeps it for later, as long as the environment is not released.
+    // A comment does not start the issue: the server keeps it until the environment is released.
     server.comment(stuck, "Go on, please.");
     thread::sleep(seconds(30));
     let deferred = server.database.text(&format!(

@@ -1,5 +1,5 @@
-//! Right after a run has ended the server plans its own next one, and does not look for anybody else's. Whoever queues
-//! a wake within that time makes two agents work on one issue.
+//! Right after a run has ended the server plans its own next one, and does not look for wakes of others. A wake queued
+//! within that time would make two agents work on one issue.
 
 use std::thread;
 
@@ -17,7 +17,7 @@ fn an_issue_whose_run_ends_without_a_word_never_has_two_runs_or_two_wakes_at_onc
     let daemon = server.daemon(&["--no-guard"]);
     let sampler = Sampler::start(&server);
 
-    // Most of all those of which the server itself asks for a word.
+    // Most issues are of the kind for which the server itself asks for a word.
     let mut issues = Vec::new();
     for _ in 0..8 {
         for agent in &agents {

@@ -1,5 +1,5 @@
-//! What the server asks before it starts a run: it would cancel one of sweep's, so that sweep waits, says why, and goes
-//! on when that has changed.
+//! The server's conditions for starting a run. It would cancel sweep's run, so sweep waits, says why, and goes on when
+//! the condition holds.
 
 use serde_json::Value;
 
@@ -8,14 +8,14 @@ use crate::paperclip::server::Server;
 use crate::program::said_of;
 use crate::{seconds, wait_for};
 
-/// An agent with an issue that its runs left in progress.
+/// Makes an agent with an issue that its runs left in progress.
 fn stranded(server: &Server, name: &str) -> (String, String) {
     let agent = server.make_agent(name, Adapter::Process);
     let issue = server.make_issue(&agent, "quit, quit, close");
     (agent, issue)
 }
 
-/// What becomes of an issue in a sweep, and why.
+/// Sweeps, and returns what became of an issue and why.
 fn swept(server: &Server, issue: &str) -> (String, String) {
     let report = server.sweep_at_once("5s");
     let said = said_of(&report, issue).unwrap_or_else(|| panic!("nothing of {issue}: {report}"));
@@ -54,7 +54,8 @@ fn what_the_server_would_not_start_waits_and_goes_on_afterwards() {
         assert!(outcome == "waiting" && reason.contains(why), "{outcome}, {reason}: {}", server.story(issue));
     }
 
-    // A run of sweep's would be cancelled, beside the one of which the server asks no more when it is queued.
+    // The server would cancel sweep's run. The fourth agent is left out: the server asks about it only before it queues
+    // a run.
     for (agent, issue) in [by_project, by_runs, by_manager] {
         server.database.change(&format!(
             "insert into sweep.wakes (agent_id, issue_id, reason)
@@ -76,7 +77,7 @@ fn what_the_server_would_not_start_waits_and_goes_on_afterwards() {
     server.database.change(&format!("update agents set reports_to = null where id = '{}'", by_manager.0));
     for (_, issue) in &issues {
         wait_for("it goes on", seconds(120), || {
-            // The server blocks what it cancelled: a person has it go on.
+            // The server blocks an issue whose run it cancelled: a person has it go on.
             if server.status(issue) == "blocked" {
                 server.change(issue, "status", "todo");
             }

@@ -1,4 +1,4 @@
-//! What sweep could not help is on the board's list, with what to do about it, and looks like the server's own notices.
+//! An escalated issue is on the board's list, with what to do about it, and looks like the server's own notices.
 
 use crate::paperclip::api::Adapter;
 use crate::paperclip::server::Server;

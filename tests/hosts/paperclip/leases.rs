@@ -1,5 +1,5 @@
 //! A run that has ended may still hold its environment: its lease is not released, or its end is still being written.
-//! The server cancels what is queued meanwhile, so that a wake would be spent for nothing.
+//! The server cancels runs that are queued meanwhile, so a wake would be spent for nothing.
 
 use std::thread;
 
@@ -19,7 +19,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
     let agents = ["Ada", "Bob", "Cid"].map(|name| server.make_agent(name, Adapter::ClaudeLocal));
     let issues = agents.each_ref().map(|agent| server.make_issue(agent, "crash, crash, crash, close"));
     wait_for("the server gives them up", seconds(150), || {
-        // It releases an environment a second after the end of the run.
+        // The server releases an environment a second after the end of the run.
         let given_up = |issue: &String| {
             let runs = server.runs(issue);
             runs.len() == 3 && runs.iter().all(|run| run["lease"] == "failed")
@@ -28,7 +28,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
     });
     issues.iter().for_each(|issue| server.leave_environment(issue));
 
-    // What becomes of a wake that is queued all the same.
+    // A wake that is queued all the same is cancelled.
     let [woken, released, leased] = &issues;
     server.database.change(&format!(
         "insert into sweep.wakes (agent_id, issue_id, reason) values ('{}', '{woken}', 'issue_continuation_needed')",

@@ -1,4 +1,4 @@
-//! What became of an issue: its status and runs by the host's own rows, and by what its agents wrote down.
+//! The status and runs of an issue, by the host's rows and by the journal of its agents.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::paperclip::server::Server;
 
-/// Of a run that has not ended.
+/// The statuses of a run that has not ended.
 pub const LIVE: &str = "('queued', 'scheduled_retry', 'running')";
 
 impl Server {
@@ -14,7 +14,7 @@ impl Server {
         self.database.text(&format!("select status from issues where id = '{issue}'")).expect("an issue")
     }
 
-    /// The runs of an issue, oldest first, with who asked for each.
+    /// The runs of an issue, oldest first, each with who asked for it.
     pub fn runs(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
             "select run.id, run.status, run.status in {LIVE} as live, run.error_code, run.agent_id, run.created_at, \
@@ -37,7 +37,7 @@ impl Server {
         self.runs(issue).iter().any(|run| run["live"] == true)
     }
 
-    /// What sweep notified people of for an issue, oldest first.
+    /// sweep's notifications about an issue, oldest first.
     pub fn reported(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
             "select body, presentation from issue_comments
@@ -46,7 +46,7 @@ impl Server {
         ))
     }
 
-    /// What its runs have held since the server died is released.
+    /// Releases the environments that an issue's runs have held since the server died.
     pub fn release_environments(&self, issue: &str) {
         self.database.change(&format!(
             "update environment_leases set status = 'released', released_at = now() where released_at is null
@@ -54,7 +54,7 @@ impl Server {
         ));
     }
 
-    /// As a server leaves an issue's last environment that was killed before it had released that one.
+    /// Leaves the last environment of an issue as a server does that was killed before it released it.
     pub fn leave_environment(&self, issue: &str) {
         self.database.change(&format!(
             "update environment_leases set status = 'active', released_at = null, cleanup_status = null, \
@@ -64,7 +64,7 @@ impl Server {
         ));
     }
 
-    /// As if its runs had ended, and held their environments, for so much longer.
+    /// Dates back the ends of an issue's runs, and of the environments that they hold.
     pub fn make_older(&self, issue: &str, minutes: u32) {
         self.database.change(&format!(
             "update environment_leases set updated_at = updated_at - interval '{minutes} minutes'
@@ -76,14 +76,14 @@ impl Server {
         ));
     }
 
-    /// What its agents did for an issue, a line for each run that began.
+    /// What an issue's agents wrote down: a line for each run that began.
     pub fn played(&self, issue: &str) -> Vec<Value> {
         let journal = fs::read_to_string(self.journal()).expect("a journal");
         let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         lines.filter(|line| line["issue"] == issue).collect()
     }
 
-    /// Everything known of an issue, for whoever reads why a test failed.
+    /// All that is known of an issue, to explain why a test failed.
     pub fn story(&self, issue: &str) -> String {
         let wakes = self.database.rows(&format!(
             "select status, reason, requested_by_actor_id, error, created_at from agent_wakeup_requests

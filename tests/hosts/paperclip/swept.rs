@@ -1,5 +1,5 @@
-//! sweep beside a server, as docs/hosts.md has it: the schema and the trigger by the owner, everything else by the role
-//! `sweeper`.
+//! sweep beside a server, as docs/hosts.md recommends: the owner makes the schema and the trigger, and the role
+//! `sweeper` does everything else.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -13,7 +13,7 @@ use crate::paperclip::server::Server;
 use crate::program::{grant_roles, report_of, succeed, sweep};
 
 impl Server {
-    /// `sweep migrate --with-listen`, and deploy/postgres/role.sql.
+    /// Runs `sweep migrate --with-listen`, and deploy/postgres/role.sql.
     pub fn migrate(&self) {
         let url = self.database.url();
         succeed(sweep(self.home.path()).args(["migrate", "--with-listen", "--database", &url]));
@@ -24,17 +24,18 @@ impl Server {
         format!("{}&user=sweeper", self.database.url())
     }
 
-    /// One sweep; its report.
+    /// Runs one sweep, and returns its report.
     pub fn sweep(&self, arguments: &[&str]) -> Value {
         report_of(sweep(self.home.path()).args(["--database", &self.sweeper()]).args(arguments))
     }
 
-    /// One sweep that continues issues often and without a delay once they are idle for `grace`; its report.
+    /// Runs one sweep that continues issues often, and without a delay once they are idle for `grace`. Returns its
+    /// report.
     pub fn sweep_at_once(&self, grace: &str) -> Value {
         self.sweep(&["--orphan-grace", grace, "--retry-delay", "0s", "--attempts-max", "9", "--no-guard"])
     }
 
-    /// What a sweep would do about an issue that has been idle for a moment, and why.
+    /// Explains what a sweep would do about an issue that has been idle for a moment.
     pub fn explain(&self, issue: &str) -> Value {
         let arguments =
             ["explain", "issue", issue, "--output", "json", "--orphan-grace", "1s", "--database", &self.sweeper()];
@@ -42,7 +43,7 @@ impl Server {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// What `sweep attention` says of an issue, if it needs a person.
+    /// The item of an issue in `sweep attention`, if it needs a person.
     pub fn needs_a_person(&self, issue: &str) -> Option<Value> {
         let url = self.url();
         let arguments = ["attention", "--host-url", &url, "--database", &self.sweeper()];
@@ -50,7 +51,7 @@ impl Server {
         attention["items"].as_array().expect("a list").iter().find(|item| item["id"] == issue).cloned()
     }
 
-    /// `sweep daemon --listen on` with further arguments, and defaults for all that is not said.
+    /// Starts `sweep daemon --listen on` with further arguments, and defaults for the rest.
     pub fn daemon(&self, arguments: &[&str]) -> Daemon {
         let url = self.sweeper();
         let mut command = sweep(self.home.path());
@@ -77,7 +78,7 @@ impl Daemon {
         self.log.lock().expect("a log").clone()
     }
 
-    /// Processor time in seconds, and the most memory that it ever had, in kilobytes.
+    /// The daemon's processor time in seconds, and its peak memory in kilobytes.
     pub fn cost(&self) -> (f64, u64) {
         let read =
             |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).unwrap_or_default();
@@ -90,7 +91,7 @@ impl Daemon {
         (ticks as f64 / 100.0, peak.trim().trim_end_matches(" kB").parse().unwrap_or(0))
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the daemon to end, and waits until it has.
     pub fn end(&mut self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();

@@ -1,5 +1,5 @@
-//! A wake that sweep queues is executed by the server once, by the agent that has the issue, in the conversation that
-//! it left.
+//! The server executes a wake that sweep queues once, by the agent that has the issue, in the conversation that it
+//! left.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::paperclip::server::Server;
 use crate::program::said_of;
 use crate::{seconds, wait_for};
 
-/// A conversation that crashes is tried again by the server, twice, half a minute apart. Then nobody does anything.
+/// The server tries a crashed conversation again twice, half a minute apart. Then nobody does anything.
 const RETRIES: usize = 3;
 
 #[test]
@@ -25,13 +25,13 @@ fn a_wake_is_executed_once_with_the_right_agent_issue_and_session() {
         (server.runs(&issue).len() == RETRIES && !server.has_live_run(&issue)).then_some(())
     });
 
-    // Grace for what the server does right after a run.
+    // The grace covers what the server does right after a run.
     let continued = wait_for("it is continued", seconds(60), || {
         let report = server.sweep(&["--orphan-grace", "10s", "--no-guard"]);
         said_of(&report, &issue).filter(|said| said["outcome"] == "continued").cloned()
     });
 
-    // The server writes the end of the issue, of the run and of the wake one after the other.
+    // The server writes the ends of the issue, the run and the wake one after the other.
     wait_for("issue, run and wake are done", seconds(60), || {
         let done = |run: &Value| run["status"] == "succeeded" && run["wake"] == "completed";
         (server.status(&issue) == "done" && server.continuations(&issue).iter().all(done)).then_some(())

@@ -1,4 +1,4 @@
-//! Prefect's REST API, as its UI and its people use it.
+//! Prefect's REST API, as its UI and its users call it.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub struct Api {
     port: u16,
 }
 
-/// What a worker can take up, and where.
+/// A deployment, and the queue and pool from which workers take its runs.
 pub struct Deployment {
     pub id: String,
     pub flow: String,
@@ -42,7 +42,7 @@ impl Api {
         self.ask("PATCH", path, Some(body));
     }
 
-    /// On SQLite a server that is busy says so, and expects its clients to try again.
+    /// Sends a request. On SQLite a busy server says so, and expects its clients to try again.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         wait_for("the server has time", seconds(60), || {
             let answer = http::call(method, &format!("{}{path}", self.url()), body);
@@ -52,7 +52,7 @@ impl Api {
         })
     }
 
-    /// A deployment of the tests' flow, in a pool of its own, both of this name.
+    /// Makes a deployment of the tests' flow in a pool of its own; both have this name.
     pub fn make_deployment(&self, name: &str, directory: &str) -> Deployment {
         self.post("/work_pools/", &json!({"name": name, "type": "process"}));
         let flow = id(&self.post("/flows/", &json!({"name": name})));
@@ -66,19 +66,19 @@ impl Api {
         Deployment { id: id(&made), flow, queue, pool: name.to_owned() }
     }
 
-    /// A run that waits for a worker. Its first `hangs` runs do not end.
+    /// Makes a run that waits for a worker. Its first `hangs` runs do not end.
     pub fn make_run(&self, deployment: &Deployment, hangs: u32) -> String {
         let run = json!({"parameters": {"hangs": hangs}});
         id(&self.post(&format!("/deployments/{}/create_flow_run", deployment.id), &run))
     }
 
-    /// Whatever it was. What the server made of it: `ACCEPT` or not.
+    /// Sets the state of a run, whatever it was, and returns what the server made of it: `ACCEPT` or not.
     pub fn set_state(&self, run: &str, state: &Value, force: bool) -> String {
         let answer = self.post(&format!("/flow_runs/{run}/set_state"), &json!({"state": state, "force": force}));
         answer["status"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Its process would be at work, if it had one.
+    /// Makes a run that is RUNNING, without a process.
     pub fn make_running_run(&self, deployment: &Deployment) -> String {
         let run = self.make_run(deployment, 0);
         self.set_state(&run, &json!({"type": "PENDING"}), true);
@@ -99,19 +99,19 @@ impl Api {
         self.get(&format!("/flow_runs/{run}"))
     }
 
-    /// The type of its state.
+    /// The type of a run's state.
     pub fn state(&self, run: &str) -> String {
         self.run(run)["state_type"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Its timeline, oldest first.
+    /// The states of a run, oldest first.
     pub fn states(&self, run: &str) -> Vec<Value> {
         let mut states = self.get(&format!("/flow_run_states/?flow_run_id={run}")).as_array().expect("states").clone();
         states.sort_by_key(|state| state["timestamp"].as_str().unwrap_or_default().to_owned());
         states
     }
 
-    /// What people find in a run's artifacts.
+    /// The artifacts of a run, which people read.
     pub fn artifacts(&self, run: &str) -> Vec<Value> {
         let of_run = json!({"artifacts": {"flow_run_id": {"any_": [run]}}});
         self.post("/artifacts/filter", &of_run).as_array().expect("artifacts").clone()

@@ -1,4 +1,4 @@
-//! What sweep could not help is where Prefect's people look: in the run's timeline and among its artifacts.
+//! An escalated run is where Prefect's users look: in its timeline and among its artifacts.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is left: runs that live, that wait, and that somebody has paused or is cancelling.
+//! The runs that sweep leaves: those that live, that wait, and that somebody has paused or is cancelling.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ pub fn a_healthy_run_that_says_nothing_between_two_heartbeats_is_left(server: &S
     server.make_older(&run, 2.5);
     assert_eq!(server.would_be(&run), "healthy");
     assert_eq!(found_of(&server.explain(&run), "no run is live"), "one is");
-    // The negative control: three are missing.
+    // The negative control: three heartbeats are missing.
     server.make_older(&run, 8.0);
     assert_eq!(server.would_be(&run), "continued");
     assert!(found_of(&server.explain(&run), "no run is live").contains("its heartbeats have stopped"));
-    // One of its tasks is a sign of life as well, and so is what it logs.
+    // A task of the run is a sign of life as well, and so is a line of its log.
     let now = server.store.now();
     let line = json!({"name": "flow", "level": 20, "message": "so far", "timestamp": now, "flow_run_id": run});
     server.api.post("/logs/", &json!([line]));
@@ -32,7 +32,8 @@ pub fn a_run_without_any_heartbeat_is_given_more_time(server: &Server) {
     assert!(found_of(&server.explain(&run), "no run is live").contains("no heartbeat of it is known"));
 }
 
-/// Rows that only a writer of the tables can make: times that no calendar has, and many tasks of other runs.
+/// Rows that only a writer of the tables can make, such as times that no calendar has and many tasks of other runs, do
+/// not keep sweep from reading a run.
 pub fn what_others_write_stops_no_look_at_a_run(server: &Server) {
     let Store::Postgres(_) = server.store else { return };
     let deployment = server.make_deployment("besieged");

@@ -16,14 +16,14 @@ impl Server {
         self.api.make_deployment(name, &self.home().display().to_string())
     }
 
-    /// What its processes wrote down, a line for each beginning and each end.
+    /// What a run's processes wrote down: a line for each beginning and each end.
     pub fn journal(&self, run: &str) -> Vec<Value> {
         let journal = fs::read_to_string(self.home().join("journal")).expect("a journal");
         let lines = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter(|line| line["run"] == run).collect()
     }
 
-    /// The same in words: `begins 1`.
+    /// The journal in words: `begins 1`.
     pub fn played(&self, run: &str) -> Vec<String> {
         let word = |line: &Value| format!("{} {}", line["event"].as_str().unwrap_or_default(), line["turn"]);
         self.journal(run).iter().map(word).collect()
@@ -37,14 +37,14 @@ impl Server {
         self.store.text(&heartbeats).expect("a number")
     }
 
-    /// A heartbeat that the server has written: it keeps events for some seconds.
+    /// Waits for a heartbeat that the server has written; the server keeps events for some seconds.
     pub fn receive_heartbeat(&self, run: &str) {
         let before = self.heartbeats(run);
         self.api.send_heartbeat(run, self.api.run(run)["start_time"].as_str().expect("a time"));
         wait_for("its heartbeat is written", seconds(60), || (self.heartbeats(run) != before).then_some(()));
     }
 
-    /// As if all that is known of a run had happened so much earlier.
+    /// Dates all that is known of a run back by so many minutes.
     pub fn make_older(&self, run: &str, minutes: f64) {
         let of_run = format!("flow_run_id = '{run}'");
         let columns = ["created", "start_time", "state_timestamp", "next_scheduled_start_time"];
@@ -55,8 +55,8 @@ impl Server {
         self.store.make_older(minutes, "events", &["occurred"], &format!("resource_id = 'prefect.flow-run.{run}'"));
     }
 
-    /// What a sweep of this run alone says about it. For each worker that polls, the server writes to its deployment,
-    /// and what is locked is left for the next sweep.
+    /// Sweeps this run alone, and returns what the report says about it. The server writes to a deployment for each
+    /// worker that polls, and a sweep leaves what is locked.
     pub fn sweep(&self, run: &str, arguments: &[&str]) -> Value {
         let url = self.store.url_of_sweep();
         wait_for("it is not busy", seconds(30), || {
@@ -68,7 +68,7 @@ impl Server {
         })
     }
 
-    /// In one word.
+    /// The outcome that a dry run reports for a run.
     pub fn would_be(&self, run: &str) -> String {
         self.sweep(run, &["--dry-run"])["outcome"].as_str().unwrap_or_default().to_owned()
     }
@@ -80,7 +80,7 @@ impl Server {
     }
 }
 
-/// A process of the journal's: nobody has waited for it.
+/// Kills a process of the journal, for which nobody has waited.
 pub fn kill(line: &Value) {
     let pid = line["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw).expect("a process");
     kill_process(pid, Signal::KILL).expect("it runs");

@@ -1,5 +1,5 @@
-//! The real server and its workers: each started in a home of the test's own, and ended by its pid, also when a test
-//! fails.
+//! The real Prefect server and its workers: each is started in a home of the test's own, and ended by its pid, also
+//! when a test fails.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::processes::{free_port, kill_all_of};
 use crate::program::{grant_roles, succeed, sweep};
 use crate::{seconds, setting, wait_for};
 
-/// It makes its tables first, which takes ten seconds on a machine that does nothing else.
+/// The server makes its tables first, which takes ten seconds on a machine that does nothing else.
 const START: Duration = seconds(180);
 
 pub struct Server {
@@ -45,7 +45,7 @@ impl Server {
         server
     }
 
-    /// A worker of this pool that polls often.
+    /// Starts a worker of this pool that polls often.
     pub fn start_worker(&self, pool: &str, name: &str) -> Child {
         self.prefect(name, &["worker", "start", "--pool", pool, "--type", "process", "--name", name])
     }
@@ -80,7 +80,7 @@ impl Server {
         succeed(sweep(self.home()).args(["migrate", "--uninstall", "--yes", "--database", &self.store.url()]));
     }
 
-    /// `sweep host verify`, on the tables that the server has made.
+    /// Runs `sweep host verify` on the tables that the server has made.
     pub fn verify(&self) {
         let url = match &self.store {
             Store::Postgres(database) => database.hand_over(),
@@ -90,7 +90,7 @@ impl Server {
         println!("{}", succeed(sweep(self.home()).args(arguments)));
     }
 
-    /// Somebody for whom the server writes all the time.
+    /// Starts a client that has the server write all the time.
     pub fn keep_writing(&self) -> Writer {
         let (api, is_over) = (self.api.clone(), Arc::new(AtomicBool::new(false)));
         let over = Arc::clone(&is_over);
@@ -109,7 +109,7 @@ impl Server {
         Writer { is_over, thread }
     }
 
-    /// As a power cut would: it, its workers and their flows are gone at once.
+    /// Kills the server, its workers and their flows at once, like a power cut.
     pub fn kill(&self) {
         kill_all_of(self.home());
     }
@@ -135,7 +135,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// How much it has written.
+    /// Ends the client, and returns how many lines the server has written for it.
     pub fn end(self) -> usize {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().expect("a thread")

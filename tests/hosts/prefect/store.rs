@@ -1,4 +1,4 @@
-//! Prefect's database: one of PostgreSQL's, or a file.
+//! Prefect's database: one on PostgreSQL, or a file.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -30,7 +30,7 @@ impl Store {
         directory.path().join("prefect.db")
     }
 
-    /// As Prefect connects.
+    /// The URL by which Prefect connects.
     pub fn url_of_prefect(&self) -> String {
         match self {
             Store::Postgres(database) => database.tcp_url().replacen("postgres://", "postgresql+asyncpg://", 1),
@@ -38,7 +38,7 @@ impl Store {
         }
     }
 
-    /// As its owner connects.
+    /// The URL by which the owner connects.
     pub fn url(&self) -> String {
         match self {
             Store::Postgres(database) => database.url(),
@@ -46,7 +46,7 @@ impl Store {
         }
     }
 
-    /// As a sweep connects: on PostgreSQL by the role of deploy/postgres/role.sql.
+    /// The URL by which a sweep connects: on PostgreSQL with the role of deploy/postgres/role.sql.
     pub fn url_of_sweep(&self) -> String {
         match self {
             Store::Postgres(_) => format!("{}&user=sweeper", self.url()),
@@ -56,12 +56,12 @@ impl Store {
 
     fn sqlite(directory: &TempDir) -> SqliteConnection {
         let mut db = SqliteConnection::establish(&Store::file(directory).display().to_string()).expect("a file");
-        // The server may write for some time; the log is written back by it.
+        // The server may write for some time, and only the server writes the log back.
         db.batch_execute("pragma busy_timeout = 30000; pragma wal_autocheckpoint = 0").expect("a file");
         db
     }
 
-    /// The first column of the one row of a query, or nothing.
+    /// The first column of the one row of a query; None: no row, or null.
     pub fn text(&self, query: &str) -> Option<String> {
         match self {
             Store::Postgres(database) => database.text(query),
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// As the API takes it.
+    /// The present time in the API's form.
     pub fn now(&self) -> String {
         let now = match self {
             Store::Postgres(_) => "select to_json(now()) #>> '{}'",
@@ -81,7 +81,7 @@ impl Store {
         self.text(now).expect("a time")
     }
 
-    /// Makes times older, of the rows of which `condition` holds.
+    /// Makes times older in the rows for which `condition` holds.
     pub fn make_older(&self, minutes: f64, table: &str, columns: &[&str], condition: &str) {
         let older = |column: &&str| match self {
             Store::Postgres(_) => format!("{column} = {column} - interval '{minutes} minutes'"),
@@ -101,12 +101,12 @@ impl Store {
         .unwrap_or_else(|error| panic!("{error}: {statements}"));
     }
 
-    /// All that stands in it, but for its rows.
+    /// The whole schema, without rows.
     pub fn schema(&self) -> String {
         match self {
             Store::Postgres(database) => {
                 let dumped = succeed(Command::new("pg_dump").args(["--schema-only", "--dbname", &database.url()]));
-                // A newer one begins and ends with a random word.
+                // A newer pg_dump begins and ends with a random word.
                 dumped.lines().filter(|line| !line.contains("restrict ")).collect::<Vec<_>>().join("\n")
             }
             Store::Sqlite(directory) => {
