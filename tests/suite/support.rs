@@ -1,4 +1,4 @@
-//! What the tests share: databases and what is in them, the program, and what stands between it and others.
+//! Shared by all tests: databases and their rows, the program, and proxies and receivers between it and others.
 
 pub mod daemon;
 pub mod databases;

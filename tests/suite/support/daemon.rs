@@ -1,4 +1,4 @@
-//! A daemon as a test sees it: its log, its answers, and what a service manager hears of it.
+//! A daemon as a test sees it: its log, its answers, and its messages to a service manager.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,19 +14,19 @@ use tempfile::TempDir;
 use crate::support::program::{Program, sweep};
 use crate::support::wait::{PATIENCE, wait_for};
 
-/// Never, as far as a test can tell.
+/// A schedule that no test lives to see.
 pub const NEVER: &str = "0 0 29 2 *";
 pub const EACH_SECOND: &str = "* * * * * *";
 
 pub struct Daemon {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
-    /// Reads the log until its end.
+    /// The thread that reads the log until its end.
     reader: Option<JoinHandle<()>>,
     _program: Program,
 }
 
-/// `sweep daemon`, not yet started, on a port of its own.
+/// `sweep daemon` on a port of its own, not yet started.
 pub fn daemon<'a>(url: &'a str, schedule: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let first = ["daemon", "--database", url, "--schedule", schedule, "--http", "127.0.0.1:0"];
     sweep(first.into_iter().chain(arguments))
@@ -53,7 +53,7 @@ impl Daemon {
         self.log().iter().filter(|line| line.contains(words)).count()
     }
 
-    /// Waits until so many lines of the log have these words; the last of them.
+    /// Waits until so many lines of the log have these words, and returns the last of them.
     #[track_caller]
     pub fn says_times(&self, times: usize, words: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
@@ -81,7 +81,7 @@ impl Daemon {
         self.child.try_wait().expect("a process").is_none()
     }
 
-    /// The exit code, and what was on stdout.
+    /// Waits until the daemon ends, and returns its exit code and stdout.
     #[track_caller]
     pub fn ended(&mut self) -> (i32, String) {
         let log = Arc::clone(&self.log);
@@ -103,7 +103,7 @@ impl Daemon {
         (status.code().unwrap_or_else(|| panic!("{status}; {}", what())), out)
     }
 
-    /// SIGTERM, and a good end.
+    /// Sends SIGTERM, and expects a good end.
     #[track_caller]
     pub fn ends_well(&mut self) {
         self.signal(Signal::TERM);
@@ -117,7 +117,7 @@ impl Daemon {
         port.parse().expect("a port")
     }
 
-    /// The status and the body.
+    /// The status and the body of an answer.
     #[track_caller]
     pub fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port())).expect("a connection");
@@ -143,7 +143,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A service manager that hears.
+/// A service manager that records the daemon's messages.
 pub struct Manager {
     heard: Arc<Mutex<Vec<String>>>,
     directory: TempDir,
@@ -165,7 +165,7 @@ impl Manager {
         Manager { heard, directory }
     }
 
-    /// As systemd starts a service of `Type=notify` with `WatchdogSec=`.
+    /// Starts a daemon as systemd starts a service of `Type=notify` with `WatchdogSec=`.
     pub fn start(&self, program: Program, watchdog: Duration) -> Daemon {
         let socket = self.directory.path().join("notify");
         Daemon::start(program.env("NOTIFY_SOCKET", socket).env("WATCHDOG_USEC", watchdog.as_micros().to_string()))
@@ -179,7 +179,7 @@ impl Manager {
         self.heard().iter().filter(|heard| *heard == message).count()
     }
 
-    /// The first message that begins so.
+    /// Waits for a message with this beginning, and returns the first one.
     #[track_caller]
     pub fn hears(&self, start: &str) -> String {
         wait_for(start, || self.heard().into_iter().find(|heard| heard.starts_with(start)))

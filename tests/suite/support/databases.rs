@@ -36,7 +36,7 @@ pub fn connect_as_sweep(url: &str) -> DbConnection {
     Url::parse(url).expect("a URL").connect(Access::Write).expect("a connection")
 }
 
-/// A connection that is none of sweep's.
+/// A connection that sweep did not make.
 fn establish(url: &str) -> Db {
     match Url::parse(url).expect("a URL") {
         Url::Postgres(url, _) => Db::Postgres(PgConnection::establish(&url).expect("a connection")),
@@ -48,24 +48,24 @@ fn establish(url: &str) -> Db {
     }
 }
 
-/// The server that `make test` starts; without one, tests fail loudly.
+/// The URL of the server that `make test` starts; without a server, tests fail.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 pub fn server() -> String {
     std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
 }
 
-/// The role of deploy/postgres/role.sql that a world is swept as, as `tests/roles` asks; else the server's owner.
+/// The role of deploy/postgres/role.sql as which `tests/roles` has worlds swept. None: the server's owner.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 fn role() -> Option<String> {
     std::env::var("TEST_ROLE").ok()
 }
 
-/// The URL of a database for a sweep. Over the server's socket every role is trusted.
+/// The URL by which a sweep reaches a database. The server trusts every role on its socket.
 pub fn as_swept(url: &str) -> String {
     role().map_or_else(|| url.to_owned(), |role| format!("{url}&user={role}"))
 }
 
-/// Where the server's socket is: its directory, and the number in its name.
+/// The directory of the server's socket, and the number in its name.
 pub fn server_socket() -> (String, String) {
     let url = server();
     let parameter = |name: &str| {
@@ -88,7 +88,7 @@ pub fn database_url(name: &str) -> String {
     }
 }
 
-/// The server over TCP, where it has a certificate and asks for the password.
+/// The URL of a database over TCP, where the server has a certificate and asks for the password.
 #[expect(clippy::disallowed_methods, reason = "tests' own variables, no settings of sweep's")]
 pub fn over_tcp(database: &str, further: &str) -> String {
     let [port, password] = ["TEST_POSTGRES_PORT", "TEST_POSTGRES_PASSWORD"]
@@ -102,7 +102,7 @@ pub fn connect_server() -> Db {
     establish(&server())
 }
 
-/// A database with no row in it, made once for each host and cloned for each test.
+/// The name of an empty database, made once for each host and cloned for each test.
 pub fn template(on: On) -> &'static str {
     static NATIVE: OnceLock<String> = OnceLock::new();
     static PAPERCLIP: OnceLock<String> = OnceLock::new();
@@ -123,7 +123,7 @@ pub fn template(on: On) -> &'static str {
     })
 }
 
-/// Makes a template of its own name from the one for this host, with rows that several tests need.
+/// Makes another template from the one of this host, with rows that several tests need.
 pub fn template_with(on: On, what: &str, rows: &str) -> String {
     let empty = template(on);
     let name = format!("{empty}_{what}");
@@ -134,13 +134,13 @@ pub fn template_with(on: On, what: &str, rows: &str) -> String {
     name
 }
 
-/// A directory for SQLite files: beside the server's, which is in memory where there is room.
+/// A directory for SQLite files, beside the server's, which is in memory if there is room.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 pub fn files() -> std::io::Result<TempDir> {
     std::env::var_os("TEST_FILES").map_or_else(tempfile::tempdir, tempfile::tempdir_in)
 }
 
-/// Makes a SQLite file with no row in it: migrated once, and written out for each test.
+/// Writes an empty migrated SQLite file, of which one is made for all tests.
 pub fn copy_of_template(path: &Path) {
     static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
     let create = |path: &Path| {
@@ -153,7 +153,7 @@ pub fn copy_of_template(path: &Path) {
         let path = directory.path().join("template.db");
         let url = create(&path);
         migrate(&mut url.connect(Access::Write).expect("a connection"), &Wanted::default()).expect("migrations");
-        // With its connection closed, nothing of it is left in the write-ahead log.
+        // Closing the connection has emptied the write-ahead log.
         std::fs::read(path).expect("the file")
     });
     starts::note(Started::Database);
@@ -161,7 +161,7 @@ pub fn copy_of_template(path: &Path) {
     std::fs::write(path, template).expect("the file");
 }
 
-/// An empty database, in place of one of this name that an earlier run left.
+/// Creates an empty database, in place of one of this name that an earlier run left.
 pub fn new_database(name: &str) {
     starts::note(Started::Database);
     let mut server = connect_server();
@@ -169,7 +169,7 @@ pub fn new_database(name: &str) {
     run(&mut server, &format!("create database {name} template template0"));
 }
 
-/// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
+/// Paperclip's own schema, from its npm package; `tests/paperclip` prepares the file.
 pub fn paperclip_schema() -> String {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
     let text = std::fs::read_to_string(&schema);
@@ -193,8 +193,8 @@ fn psql(name: &str, file: &Path) {
     assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
 }
 
-/// A clone is written as files, which takes half as long as to write it through the log. PostgreSQL 14 knows no other
-/// way, and no word for it.
+/// The option that has PostgreSQL clone a database by its files, which takes half as long as through the log.
+/// PostgreSQL 14 clones no other way, and has no such option.
 fn by_files() -> &'static str {
     static IS_CHOSEN: OnceLock<bool> = OnceLock::new();
     let is_chosen = IS_CHOSEN.get_or_init(|| {
@@ -204,7 +204,7 @@ fn by_files() -> &'static str {
     if *is_chosen { "strategy file_copy" } else { "" }
 }
 
-/// A database with all that is in one called `sweep_template_HOST` or `sweep_test_HOST_…`.
+/// Clones a database called `sweep_template_HOST` or `sweep_test_HOST_…`, and returns the URL of the clone.
 pub fn clone_of(template: &str) -> String {
     starts::note(Started::Database);
     let host = template.split('_').nth(2).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A host's folder, to change.
+//! A host's folder that a test may change.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// A copy of what `examples/host` has for PostgreSQL.
+    /// Copies what `examples/host` has for PostgreSQL.
     pub fn new() -> Folder {
         let folder = Folder::empty();
         for file in ["host.toml", "postgres/fixtures.sql", "postgres/0001_work/up.sql", "postgres/0001_work/down.sql"] {
@@ -25,7 +25,7 @@ impl Folder {
         Folder { directory: tempfile::tempdir().expect("a directory") }
     }
 
-    /// A copy of a folder of the project.
+    /// Copies a folder of the project.
     pub fn copy_of(folder: &Path) -> Folder {
         let copy = Folder::empty();
         copy.add(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), Path::new(""));

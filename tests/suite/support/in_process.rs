@@ -1,4 +1,4 @@
-//! Sweeps in this process, and what they said.
+//! Sweeps in this process, and what they reported.
 
 use serde_json::Value;
 use sweep::conclusion::Conclusion;
@@ -19,7 +19,7 @@ use sweep::sweep::{Cancel, Options, Outcome};
 use crate::support::json;
 use crate::support::starts::{self, Started};
 
-/// What one sweep said.
+/// The report of one sweep.
 #[derive(Debug)]
 pub struct Swept {
     pub exit: Conclusion,
@@ -41,14 +41,14 @@ impl Swept {
     }
 }
 
-/// Queues a wake for what was seen, whatever has become of it since.
+/// Queues a wake by facts seen earlier, whatever has become of the subject since.
 pub fn wake(db: &mut Db, seen: &impl Subject) -> diesel::QueryResult<()> {
     let (id, policy, mut writes) = (Id::generate(), Policy::default(), Writes::default());
     seen.resume(&mut writes, ContinueBy::Wake, &id, &policy)?;
     writes.execute(db)
 }
 
-/// One sweep in this process.
+/// Runs one sweep in this process.
 pub fn sweep_once(options: &Options) -> Swept {
     starts::note(Started::Sweep);
     let mut out = Vec::new();
@@ -59,7 +59,7 @@ pub fn sweep_once(options: &Options) -> Swept {
     Swept { exit, json: json::read(&String::from_utf8(out).expect("UTF-8")) }
 }
 
-/// One subject, examined by a sweep that writes.
+/// Examines one subject by a sweep that writes.
 pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
     let (subscriptions, links) = (Subscriptions::default(), Links::default());

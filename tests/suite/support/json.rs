@@ -1,5 +1,4 @@
-//! Every JSON that sweep prints or sends goes through here: it is what docs/schemas/ says, and has no field that is not
-//! described.
+//! Holds every JSON that sweep prints or sends to docs/schemas/, which describes each of its fields.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
-/// A field by which a document is known, the first that it has; and its schema.
+/// The fields that tell one document from another, each with its schema. The first field that a document has counts.
 pub const DOCUMENTS: [(&str, &str); 21] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
@@ -28,7 +27,7 @@ pub const DOCUMENTS: [(&str, &str); 21] = [
     ("hosts", "hosts"),
     ("holds", "certificate"),
     ("done", "done"),
-    // Those of a sweep's row in the ledger.
+    // The counts in a sweep's row of the ledger.
     ("sessions", "counts"),
     ("issues", "counts"),
     ("steps", "counts"),
@@ -46,7 +45,8 @@ pub fn read(text: &str) -> Value {
     document
 }
 
-/// The same for what a command printed: one document, or one in each line. What was cut off is none.
+/// Holds what a command printed to its schema: one document, or one in each line. A document that was cut off is passed
+/// by.
 pub fn check(printed: &str) {
     let whole = std::iter::once(printed).filter(|text| serde_json::from_str::<Value>(text).is_ok());
     let documents: Vec<&str> = whole.chain(printed.lines().filter(|line| line.starts_with("{\""))).collect();
@@ -57,7 +57,7 @@ pub fn check(printed: &str) {
     }
 }
 
-/// What is not as the document's schema has it.
+/// The differences between a document and its schema.
 pub fn wrong(document: &Value) -> Option<String> {
     let schema = &schema_of(document)?;
     let errors: Vec<String> = VALIDATORS[schema]
@@ -67,8 +67,8 @@ pub fn wrong(document: &Value) -> Option<String> {
     (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema} has it: {}", errors.join("; ")))
 }
 
-/// Slack's messages are as Slack has them. Of a line, the schema is that of its type: else every field would be wrong
-/// by another one.
+/// The schema of a document; None for Slack's messages. A line of a report has the schema of its type, or all the
+/// others would be reported as well.
 fn schema_of(document: &Value) -> Option<String> {
     if document.get("text").is_some() {
         return None;
@@ -110,8 +110,8 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
     DOCUMENTS.iter().map(|(_, name)| file(name)).chain(lines).map(validator).collect()
 });
 
-/// Readers accept fields that they do not know. The suite does not: each must be described. What is `…_fields` is a
-/// part of something.
+/// Refuses fields that the schema does not describe, which readers must accept. A schema named `…_fields` is part of
+/// another.
 fn strict(schema: Value, name: &str) -> Value {
     match schema {
         Value::Object(fields) => {

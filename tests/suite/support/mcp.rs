@@ -1,4 +1,4 @@
-//! A client of `sweep mcp`: it writes JSON-RPC on a pipe and reads the answers, and holds each to the schema that the
+//! A client of `sweep mcp`: it writes JSON-RPC on a pipe, reads the answers, and holds each to the schema that the
 //! server gave for it.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::support::json;
 use crate::support::program::{Program, command_at};
 use crate::support::wait::{PATIENCE, wait_for};
 
-/// Bytes of an answer.
+/// The most bytes of an answer.
 pub const ANSWER_MAX: usize = 25_000;
 
-/// The schemas of the tools' answers. Every server has these: each is built once, when its tool is first called.
+/// The schemas of the tools' answers, alike for every server. Each is built once, when its tool is first called.
 static SCHEMAS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
 
 pub struct Client {
@@ -36,12 +36,12 @@ pub fn mcp<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Pr
 }
 
 impl Client {
-    /// Of a server that only reads.
+    /// A client of a server that only reads.
     pub fn of(url: &str) -> Client {
         Client::start(mcp(url, []))
     }
 
-    /// Begins as the protocol has it.
+    /// Starts a server, and begins as the protocol demands.
     pub fn start(program: Program) -> Client {
         let mut client = Client::connect(program);
         let who = json!({ "name": "test", "version": "1.0" });
@@ -52,7 +52,7 @@ impl Client {
         client
     }
 
-    /// Says nothing yet.
+    /// Starts a server, and sends nothing yet.
     pub fn connect(program: Program) -> Client {
         let mut program = program.with_a_pipe_for_stdin();
         let mut child = program.start();
@@ -67,7 +67,7 @@ impl Client {
         self.ask("tools/list", json!({}))["result"]["tools"].as_array().expect("tools").clone()
     }
 
-    /// The schema that the server gives for what this tool answers.
+    /// The schema that the server gives for the answers of a tool.
     fn schema_of(&mut self, tool: &str) -> Arc<Validator> {
         if let Some(built) = SCHEMAS.lock().expect("schemas").get(tool) {
             return Arc::clone(built);
@@ -88,7 +88,7 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    /// The next message, which is the only thing on its line.
+    /// The next message, which must be alone on its line.
     #[track_caller]
     pub fn hear(&mut self) -> Value {
         let line = self.from.recv_timeout(PATIENCE).expect("an answer");
@@ -97,7 +97,7 @@ impl Client {
         message
     }
 
-    /// The whole answer to a request.
+    /// Sends a request, and returns the whole answer.
     #[track_caller]
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
@@ -108,7 +108,7 @@ impl Client {
         answer
     }
 
-    /// What a tool answers, which is small, is the same as text, and is as its schemas have it.
+    /// Calls a tool. Its answer must be small, equal to its own text, and valid by its schemas.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let schema = self.schema_of(tool);
@@ -124,7 +124,7 @@ impl Client {
         json::read(text)
     }
 
-    /// Why a tool did not do what was asked for.
+    /// Calls a tool, and returns the reason for which it refused.
     #[track_caller]
     pub fn refusal(&mut self, tool: &str, arguments: Value) -> String {
         let answered = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -138,7 +138,7 @@ impl Client {
         self.first_pages(usize::MAX, tool, list, arguments)
     }
 
-    /// The first pages of a list, and no more than `most`.
+    /// The first pages of a list, at most `most`.
     #[track_caller]
     pub fn first_pages(&mut self, most: usize, tool: &str, list: &str, arguments: Value) -> Vec<Vec<Value>> {
         let (mut pages, mut arguments) = (Vec::new(), arguments);
@@ -161,7 +161,7 @@ impl Client {
         self.to = None;
     }
 
-    /// Its exit code and what it logged, when it has ended by itself.
+    /// Waits until the server ends by itself, and returns its exit code and log.
     #[track_caller]
     pub fn ended(mut self) -> (i32, String) {
         let status = wait_for("its end", || self.child.try_wait().expect("a process"));

@@ -1,4 +1,4 @@
-//! The page as a client gets it: `sweep page` on a port of its own, its answers, and what stands in their HTML.
+//! The page as a client gets it: `sweep page` on a port of its own, its answers, and the contents of their HTML.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,12 +12,12 @@ pub fn page<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> P
     sweep(["page", "--http", "127.0.0.1:0", "--database", url].into_iter().chain(arguments))
 }
 
-/// The same, with its port open.
+/// A started `sweep page`, with its port open.
 pub fn served(url: &str) -> Daemon {
     Daemon::start(page(url, []))
 }
 
-/// What was answered to one request.
+/// The answer to one request.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -25,13 +25,13 @@ pub struct Answer {
     pub body: String,
 }
 
-/// Asks as a browser on this machine does, with further headers.
+/// Sends a request as a browser on this machine does, with further headers.
 #[track_caller]
 pub fn ask(daemon: &Daemon, request: &str, headers: &[&str]) -> Answer {
     ask_for(daemon, request, &[&["Host: localhost"], headers].concat())
 }
 
-/// Asks with these headers and no other.
+/// Sends a request with these headers and no other.
 #[track_caller]
 pub fn ask_for(daemon: &Daemon, request: &str, headers: &[&str]) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", daemon.port())).expect("a connection");
@@ -46,7 +46,7 @@ pub fn ask_for(daemon: &Daemon, request: &str, headers: &[&str]) -> Answer {
     Answer { status, headers, body: body.to_owned() }
 }
 
-/// The body of a page that is there.
+/// The body of a page that must exist.
 #[track_caller]
 pub fn html(daemon: &Daemon, path: &str) -> String {
     let answer = ask(daemon, &format!("GET {path}"), &[]);
@@ -66,19 +66,19 @@ pub fn attributes(html: &str, name: &str) -> Vec<String> {
     html.split(&format!(" {name}=\"")).skip(1).filter_map(|rest| rest.split('"').next()).map(plain).collect()
 }
 
-/// Where the links lead.
+/// The targets of the links.
 pub fn links(html: &str) -> Vec<String> {
     let links = html.split("<a ").skip(1).filter_map(|rest| rest.split("href=\"").nth(1)?.split('"').next());
     links.map(plain).collect()
 }
 
-/// Where the next page of items is.
+/// The link to the next page of items.
 pub fn next_page(html: &str) -> Option<String> {
     let link = html.split("rel=\"next\"").nth(1)?.split("href=\"").nth(1)?;
     link.split('"').next().map(plain)
 }
 
-/// A text without its escapes.
+/// Replaces the escapes of a text.
 pub fn plain(escaped: &str) -> String {
     const ESCAPES: [(&str, &str); 5] =
         [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];

@@ -28,7 +28,7 @@ pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// An issue that shows so many texts as can be seen of one.
+/// Makes an issue that shows as many texts of others as one issue can.
 pub fn planted_issue(world: &mut World, agent: &Id, n: usize, shape: &str) -> Id {
     let id = world.orphan(agent);
     let (identifier, tenant) =
@@ -67,7 +67,7 @@ pub fn plant(world: &mut World, n: usize, shape: &str) {
         let (identifier, line) =
             (format!("in-session-{n}, {} {shape}", Id::generate()), format!("in-output-{n}, {shape}"));
         let (identifier, output) = (quoted(&identifier), quoted(&format!("{line}\n").repeat(8)));
-        // Busy for hours to come: it loops, and is not silent.
+        // Signs of life in the future keep the session from being silent: it loops.
         let later = world.ago(-600);
         world.set(
             "sessions",
@@ -83,7 +83,7 @@ pub fn plant(world: &mut World, n: usize, shape: &str) {
     refuse(world, n, &refused, shape);
 }
 
-/// A trigger of the host's that fails and says why; on PostgreSQL also with a warning, details and a hint.
+/// Makes a trigger of the host's that fails with a message; on PostgreSQL also with a warning, details and a hint.
 fn refuse(world: &mut World, n: usize, issue: &Id, shape: &str) {
     let message = quoted(&format!("in-error-{n}, {shape}"));
     world.run(&match world.on {

@@ -1,4 +1,4 @@
-//! A PgBouncer in transaction mode in front of the tests' server, with its own defaults for what is not said here.
+//! A PgBouncer in transaction mode before the tests' server, with PgBouncer's defaults for everything else.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 
 use crate::support::databases::server_socket;
 
-/// Gone with its test.
+/// A running PgBouncer, ended with its test.
 pub struct Pooler {
     directory: TempDir,
     process: Child,
 }
 
 impl Pooler {
-    /// With this many connections to each database.
+    /// Starts a pooler with this many connections to each database.
     pub fn start(pool: u32) -> Pooler {
         Pooler::start_with(&format!("default_pool_size = {pool}"))
     }
 
-    /// With lines of its configuration.
+    /// Starts a pooler with these lines of configuration.
     pub fn start_with(configuration: &str) -> Pooler {
-        // Directly in /tmp: a socket's path has room for 100 bytes.
+        // Directly in /tmp, since a socket's path has room for 100 bytes.
         let mut directory = tempfile::Builder::new();
         let directory = directory.prefix("sweep-pooler.").permissions(PermissionsExt::from_mode(0o755));
         let directory = directory.tempdir_in("/tmp").expect("a directory in /tmp");
@@ -40,7 +40,7 @@ impl Pooler {
         let mut command = Command::new("pgbouncer");
         command.env("PATH", "/usr/bin:/bin:/usr/sbin").arg("--quiet").arg(&file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // It refuses to run as root: there it is the user postgres's, like the server.
+        // PgBouncer refuses to run as root, so root runs it as the user postgres, like the server.
         if id(&["-u"]) == 0 {
             let postgres = id(&["-u", "postgres"]);
             chown(directory.path(), Some(postgres), None).expect("a directory for postgres");

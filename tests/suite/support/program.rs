@@ -1,5 +1,5 @@
-//! The built binary, run as an operator would run it: nothing in its environment but wide limits and what a test gives,
-//! and a home of its own.
+//! The built binary, run as an operator runs it: with a home of its own, and an environment of wide limits and what the
+//! test gives.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -19,7 +19,7 @@ pub struct Program {
     home: TempDir,
 }
 
-/// What a run of it came to.
+/// The result of a run.
 pub struct Ran {
     pub code: i32,
     pub out: String,
@@ -49,19 +49,19 @@ pub fn command_at<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>
     sweep(arguments.into_iter().chain(["--database", url]))
 }
 
-/// What `sweep explain` says of a subject.
+/// The document of `sweep explain` about a subject.
 pub fn explain(url: &str, kind: Kind, name: &str) -> Value {
     command_at(url, ["explain", kind.name(), name, "--output", "json"]).run().done().json()
 }
 
 impl Program {
-    /// Any command that ends up as `sweep`.
+    /// Makes a program of any command that ends up as `sweep`.
     pub fn of(mut command: Command) -> Program {
         let home = tempfile::tempdir().expect("a temporary directory");
         command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
-        // Out of the way of all tests but those about them.
+        // Turns the guard and the bound on wakes off, except in the tests about them.
         command.env("SWEEP_GUARD_SHARE", "1").env("SWEEP_WAKES_PER_AGENT_MAX", "1000000");
-        // Each connection plans the statements anew.
+        // Uses one connection, since each plans the statements anew.
         command.env("SWEEP_CONNECTIONS", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Program { command, home }
@@ -77,26 +77,26 @@ impl Program {
         self
     }
 
-    /// With a pipe for stdin, for whoever started it.
+    /// Gives the program a pipe for stdin, which the test writes.
     pub fn with_a_pipe_for_stdin(mut self) -> Program {
         self.command.stdin(Stdio::piped());
         self
     }
 
-    /// With a pipe for stdout that nobody reads any more.
+    /// Gives the program a pipe for stdout that nobody reads any more.
     pub fn without_reader_of_stdout(mut self) -> Program {
         self.command.stdout(closed_pipe());
         self
     }
 
-    /// On a device that has no room.
+    /// Puts stdout on a device that has no room.
     pub fn with_a_full_stdout(mut self) -> Program {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         self.command.stdout(full.expect("/dev/full"));
         self
     }
 
-    /// With stderr in a file, as the only thing that it then is.
+    /// Puts stderr into a file.
     pub fn with_stderr_in(mut self, file: &std::fs::File) -> Program {
         self.command.stderr(file.try_clone().expect("a file"));
         self
@@ -118,7 +118,7 @@ impl Program {
         self.ended(output)
     }
 
-    /// With the home that it had, of which it may say something.
+    /// Runs the program, and returns its home too.
     pub fn run_at_home(self) -> (std::path::PathBuf, Ran) {
         (self.home.path().to_owned(), self.run())
     }
@@ -144,7 +144,7 @@ fn closed_pipe() -> std::io::PipeWriter {
 }
 
 impl Ran {
-    /// Ended so, with one line that says all this, nothing on stdout, and nothing made at home.
+    /// Expects this exit code and one line on stderr with all these words, nothing on stdout, and no file at home.
     #[track_caller]
     pub fn refused(self, code: i32, says: &[&str]) {
         self.says_once(code, says);
@@ -152,7 +152,7 @@ impl Ran {
         assert!(is_empty(self.home.path()), "something was made");
     }
 
-    /// Ended so, with one line besides logs that says all this; a report may be on stdout.
+    /// Expects this exit code and, besides logs, one line on stderr with all these words. A report may be on stdout.
     #[track_caller]
     pub fn says_once(&self, code: i32, says: &[&str]) {
         let (errors, logs): (Vec<&str>, Vec<&str>) = self.err.lines().partition(|line| line.starts_with("sweep: "));

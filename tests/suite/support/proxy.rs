@@ -1,4 +1,4 @@
-//! A proxy over TCP in front of the server, which cuts a connection when so many bytes have passed.
+//! A proxy over TCP before the server, which cuts a connection after so many bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,21 +11,21 @@ pub enum Direction {
     ToClient,
 }
 
-/// The connection on which this byte is the last one is cut in both directions.
+/// Where a connection is cut, in both directions: after its last byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     pub direction: Direction,
-    /// Counted over all connections.
+    /// The number of the last byte, counted over all connections.
     pub byte: usize,
     pub afterwards: Afterwards,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// New connections are let through.
+    /// Lets new connections through.
     Open,
     Closed,
-    /// Nothing is cut, and nothing passes any more.
+    /// Cuts nothing, but lets nothing pass any more.
     Frozen,
 }
 
@@ -40,7 +40,7 @@ struct Traffic {
     to_client: Vec<u8>,
     is_cut: bool,
     is_over: bool,
-    /// Nothing passes, and nobody is notified.
+    /// True if nothing passes, and neither side is told.
     is_frozen: bool,
 }
 
@@ -108,13 +108,13 @@ impl Proxy {
         self.port
     }
 
-    /// `sslmode`: disable, or require.
+    /// The URL of a database by this proxy. `sslmode`: disable or require.
     pub fn url(&self, database: &str, sslmode: &str) -> String {
         let password = variable("TEST_POSTGRES_PASSWORD");
         format!("postgres://postgres:{password}@127.0.0.1:{}/{database}?sslmode={sslmode}", self.port)
     }
 
-    /// As a network that loses everything: connections stay, and nothing passes until it thaws.
+    /// Loses everything, like a broken network: connections stay, and nothing passes until `thaw`.
     pub fn freeze(&self) {
         self.traffic.lock().expect("traffic").is_frozen = true;
     }
@@ -127,7 +127,7 @@ impl Proxy {
         self.traffic.lock().expect("traffic").is_cut
     }
 
-    /// All that has passed but for the good-byes at the end, for which nobody waits.
+    /// All bytes that have passed, without the good-byes at the end, for which nobody waits.
     pub fn passed(&self, direction: Direction) -> Vec<u8> {
         let mut passed = self.traffic.lock().expect("traffic").passed(direction).clone();
         while passed.ends_with(b"X\0\0\0\x04") {

@@ -1,4 +1,4 @@
-//! A server that is notified: it records each request and answers as it is bid.
+//! A server that receives notifications: it records each request, and answers as the test demands.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How it answers; bodies that are not mentioned are empty.
+/// How the receiver answers; the body is empty unless named.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Status(u16),
     Redirect(String),
-    /// 200, and this body.
+    /// Status 200 with this body.
     Json(&'static str),
-    /// It reads the request and says nothing.
+    /// Reads the request and never answers.
     Hang,
-    /// It accepts and resets.
+    /// Accepts the connection and resets it.
     Reset,
-    /// Something that is no HTTP.
+    /// Bytes that are no HTTP.
     Garbage,
-    /// After so many milliseconds.
+    /// Status 200 after so many milliseconds.
     Slowly(u64),
 }
 
@@ -44,7 +44,7 @@ impl Request {
     }
 }
 
-/// It lives as long as the test's process.
+/// A receiver, which lives as long as the test's process.
 #[derive(Clone)]
 pub struct Receiver {
     port: u16,
@@ -75,7 +75,7 @@ impl Receiver {
         *self.answer.lock().expect("a lock") = answer;
     }
 
-    /// In it stands a secret, as in any such URL.
+    /// The receiver's URL, which holds a secret, as such URLs do.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/hooks/hunter2", self.port)
     }
@@ -84,12 +84,12 @@ impl Receiver {
         self.requests.lock().expect("a lock").clone()
     }
 
-    /// None of them is asked for again.
+    /// Takes the requests so far, so that no later call returns them.
     pub fn take(&self) -> Vec<Request> {
         std::mem::take(&mut *self.requests.lock().expect("a lock"))
     }
 
-    /// The bodies, and none of them is asked for again.
+    /// Takes the bodies of the requests so far.
     pub fn received(&self) -> Vec<Value> {
         self.take().iter().map(Request::json).collect()
     }
@@ -105,7 +105,7 @@ impl Receiver {
     fn serve(&self, mut stream: TcpStream) {
         let answer = self.answer.lock().expect("a lock").clone();
         if let Answer::Reset = answer {
-            // What was not read is answered with a reset.
+            // Unread bytes would have the connection reset.
             thread::sleep(Duration::from_millis(20));
             return;
         }

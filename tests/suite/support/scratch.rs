@@ -1,4 +1,4 @@
-//! Databases that no sweep has seen yet, roles, and servers; each is gone with its test.
+//! Databases without sweep, roles, and files; each is dropped with its test.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -29,7 +29,7 @@ impl Scratch {
         Scratch::of(database_url(&name))
     }
 
-    /// Paperclip's own schema, and nothing else.
+    /// A database with Paperclip's own schema, and nothing else.
     pub fn paperclip() -> Scratch {
         static TEMPLATE: OnceLock<()> = OnceLock::new();
         const NAME: &str = "sweep_template_bare";
@@ -58,7 +58,7 @@ impl Scratch {
         run(&mut self.connect(), sql);
     }
 
-    /// What there is in it: see `catalog`.
+    /// All objects in the database: see `catalog`.
     pub fn catalog(&self) -> BTreeSet<String> {
         catalog(&mut self.connect())
     }
@@ -81,7 +81,7 @@ pub fn unique() -> String {
     Id::generate().0.replace('-', "")
 }
 
-/// Everything that a migration can make: see `snapshot::catalog`.
+/// All objects that a migration can make: see `snapshot::catalog`.
 pub fn catalog(db: &mut Db) -> BTreeSet<String> {
     snapshot::catalog(db).expect("a catalog")
 }
@@ -123,7 +123,7 @@ pub fn grant_calls(role: &str) -> String {
 }
 
 /// Gives a database, and all that stands in its schema `public`, to a role that may create databases and is no
-/// superuser: the URL with that role. A file stays as it is.
+/// superuser. Returns the URL with that role. A file stays as it is.
 pub fn hand_over(url: &str) -> String {
     if url.starts_with("sqlite:") {
         return url.to_owned();
@@ -132,7 +132,7 @@ pub fn hand_over(url: &str) -> String {
     format!("{url}&user=sweep_test_host&password=secret")
 }
 
-/// Runs SQL by psql, as an operator would; what it prints, or its errors.
+/// Runs SQL by psql, as an operator would, and returns its output or its errors.
 pub fn psql(url: &str, sql: &str) -> Result<String, String> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(sql.as_bytes()).expect("a file");
@@ -144,7 +144,7 @@ pub fn psql(url: &str, sql: &str) -> Result<String, String> {
     }
 }
 
-/// A file for an embedded database, empty, and its directory.
+/// An empty file for SQLite, its path and its URL.
 pub fn new_file() -> (TempDir, PathBuf, String) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("new.db");

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of the test's own.
+//! PostgreSQL servers for tests that need one of their own.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::support::program::migrate_at;
 use crate::support::scratch::psql;
 use crate::support::starts::{self, Started};
 
-/// A PostgreSQL server of its own, of which a test may do without.
+/// A PostgreSQL server, stopped with its test.
 pub struct Server {
     pub url: String,
     pub directory: TempDir,
@@ -20,7 +20,7 @@ impl Server {
         Server::start_with(&[])
     }
 
-    /// With settings of its own: `["-c", "max_connections=9"]`.
+    /// Starts a server with these settings: `["-c", "max_connections=9"]`.
     pub fn start_with(settings: &[&str]) -> Server {
         let directory = Server::directory();
         starts::note(Started::Server);
@@ -28,18 +28,18 @@ impl Server {
         Server { url, directory }
     }
 
-    /// Replaces the rules of whom it lets in, and how (pg_hba.conf).
+    /// Replaces the rules by which the server lets clients in (pg_hba.conf).
     pub fn lets_in(&self, rules: &str) {
         std::fs::write(self.directory.path().join("data/pg_hba.conf"), format!("{rules}\n")).expect("a file");
         psql(&self.url, "select pg_reload_conf()").expect("a reload");
     }
 
-    /// A hot standby of this one.
+    /// Starts a hot standby of this server.
     pub fn standby(&self) -> Server {
         self.standby_with(&[])
     }
 
-    /// With settings of its own.
+    /// Starts a hot standby with these settings.
     pub fn standby_with(&self, settings: &[&str]) -> Server {
         let directory = Server::directory();
         starts::note(Started::Server);
@@ -47,7 +47,7 @@ impl Server {
         Server { url, directory }
     }
 
-    /// As a crash would.
+    /// Stops the server at once, like a crash.
     pub fn crash(&self) {
         script(&["stop", path(&self.directory), "immediate"]);
     }
@@ -60,12 +60,12 @@ impl Server {
         script(&[&["start", path(&self.directory)], settings].concat());
     }
 
-    /// Makes a primary of a standby.
+    /// Promotes a standby to a primary.
     pub fn promote(&self) {
         script(&["promote", path(&self.directory)]);
     }
 
-    /// Migrated, and with so many orphans of 40 agents.
+    /// Migrates the server's database, and makes so many orphans of 40 agents.
     pub fn with_orphans(self, orphans: usize) -> Server {
         migrate_at(&self.url, []).run().done();
         self.add_orphans(orphans);
@@ -95,7 +95,7 @@ impl Server {
         text.trim().to_owned()
     }
 
-    /// Over TCP, where the server has a certificate and asks for the password.
+    /// The URL over TCP, where the server has a certificate and asks for the password.
     pub fn tcp(&self, further: &str) -> String {
         format!(
             "host=localhost hostaddr=127.0.0.1 user=postgres dbname=postgres port={} password={} {further}",
@@ -104,7 +104,7 @@ impl Server {
         )
     }
 
-    /// Directly in /tmp: a socket's path has room for 100 bytes. The server's user must reach it.
+    /// A directory in /tmp, since a socket's path has room for 100 bytes. The server's user must reach it.
     fn directory() -> TempDir {
         use std::os::unix::fs::PermissionsExt;
         tempfile::Builder::new()
@@ -127,7 +127,7 @@ fn path(directory: &TempDir) -> &str {
     directory.path().to_str().expect("a plain path")
 }
 
-/// Its output goes through a file: a server that it leaves behind would keep a pipe open.
+/// Runs `tests/postgres`. Its output goes through a file: a server that it leaves behind would keep a pipe open.
 fn script(arguments: &[&str]) -> String {
     let out = tempfile::NamedTempFile::new().expect("a file");
     let to = || out.reopen().expect("a file");

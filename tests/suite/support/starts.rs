@@ -1,9 +1,9 @@
-//! What tests start, written down for `tests/times`, which sums it up.
+//! Records what tests start, for `tests/times`, which sums it up.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// A thing that takes time to start.
+/// Things that take time to start.
 #[derive(Clone, Copy)]
 pub enum Started {
     Database,
@@ -24,7 +24,7 @@ pub fn note(started: Started) {
         Started::Sweep => "sweep in process",
         Started::Terminal => "terminal",
     };
-    // The thread of a test bears its name.
+    // The thread of a test bears the test's name.
     let thread = std::thread::current();
     let line = format!("{what}\t{}\n", thread.name().unwrap_or_default());
     let file = OpenOptions::new().create(true).append(true).open(path);

@@ -1,4 +1,4 @@
-//! A terminal of the test's own, and `sweep` in one.
+//! A terminal of the test's own, and `sweep` in a terminal.
 
 use std::io::{Read, Write};
 use std::process::Command;
@@ -13,10 +13,10 @@ use crate::support::wait::wait_for;
 
 pub const QUESTION: &str = "Type yes to go on: ";
 
-/// A terminal of a size, and what was printed on it.
+/// A terminal, and what was printed on it.
 pub struct Screen {
     pub master: Box<dyn MasterPty + Send>,
-    /// None: nothing more is started in it.
+    /// None: nothing more is started in the terminal.
     slave: Option<Box<dyn SlavePty + Send>>,
     writer: Box<dyn Write + Send>,
     printed: Arc<Mutex<Vec<u8>>>,
@@ -28,7 +28,7 @@ impl Screen {
         Screen::of_size((30, 100))
     }
 
-    /// In rows and columns.
+    /// A terminal of this size, in rows and columns.
     pub fn of_size((rows, cols): (u16, u16)) -> Screen {
         starts::note(Started::Terminal);
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
@@ -58,7 +58,7 @@ impl Screen {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
 
-    /// All that was printed, once what was started here has ended.
+    /// All that was printed, once every process in the terminal has ended.
     pub fn text_to_the_end(&mut self) -> String {
         self.slave = None;
         self.reading.take().into_iter().for_each(|reading| reading.join().expect("a reader"));
@@ -69,7 +69,7 @@ impl Screen {
         self.writer.write_all(keys.as_bytes()).and_then(|()| self.writer.flush()).expect("a terminal");
     }
 
-    /// `stty -g`
+    /// The terminal's modes, as `stty -g` prints them.
     pub fn modes(&self) -> String {
         let path = self.master.tty_name().expect("a name");
         let stty = Command::new("stty").arg("-g").stdin(std::fs::File::open(path).expect("a terminal")).output();
@@ -88,14 +88,14 @@ impl Asked {
         Asked::of_size((50, 120), url, arguments)
     }
 
-    /// In a terminal of so many rows and columns.
+    /// Starts `sweep` in a terminal of so many rows and columns.
     pub fn of_size(size: (u16, u16), url: &str, arguments: &[&str]) -> Asked {
         let takes_a_database = arguments.first() != Some(&"config");
         let database = if takes_a_database { &["--database", url][..] } else { &[] };
         Asked::alone(size, &[arguments, database].concat())
     }
 
-    /// The same, with no other arguments than these.
+    /// Starts `sweep` with no other arguments than these.
     pub fn alone(size: (u16, u16), arguments: &[&str]) -> Asked {
         let screen = Screen::of_size(size);
         let mut command = CommandBuilder::new(BINARY);

@@ -28,7 +28,7 @@ impl Tmux {
         tmux
     }
 
-    /// With room for what was recorded.
+    /// Starts a server whose pane is as large as most people's.
     pub fn of_the_usual_size() -> Tmux {
         starts::note(Started::Terminal);
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
@@ -55,7 +55,7 @@ impl Tmux {
         wait_for(text, || self.pane().contains(text).then_some(()));
     }
 
-    /// A person's terminal.
+    /// Attaches a person's terminal.
     pub fn attach(&self) -> Screen {
         let screen = Screen::new();
         let mut command = CommandBuilder::new("tmux");
@@ -75,7 +75,7 @@ impl Tmux {
         Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
     }
 
-    /// How its window alone is shown in the status line, if not as all others.
+    /// The formats with which the status line shows this window, if they differ from those of all others.
     pub fn window_formats(&self) -> [String; 2] {
         ["window-status-format", "window-status-current-format"]
             .map(|format| self.ask(&["show-options", "-w", "-v", "-t", "%1", format]).trim_end_matches('\n').to_owned())

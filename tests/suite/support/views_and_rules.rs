@@ -1,4 +1,4 @@
-//! What a view says of subjects, and what the rules decide from the same facts.
+//! Compares what a view says of subjects with what the rules decide from the same facts.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use sweep::verify::nominated::{self, Judged};
 use crate::support::databases::run;
 use crate::support::world::{On, World};
 
-/// The subjects that the rules would touch or report, and what would become of each.
+/// The subjects that the rules would touch or report, each with its outcome.
 pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Judged {
     analyze(world);
     let judged = Judged::of::<S>(&mut world.connect_as_sweep(), all).expect("facts");
@@ -20,13 +20,13 @@ pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Judged {
     judged
 }
 
-/// Those among them that the view of candidates does not name.
+/// The touched subjects that the view of candidates does not name.
 pub fn overlooked<S: Subject>(world: &World, touched: &Judged) -> Vec<(Id, String)> {
     let named = nominated::candidates::<S>(&mut world.connect_as_sweep()).expect("candidates");
     touched.overlooked(&named).into_iter().map(|(id, why)| (id.clone(), why.to_owned())).collect()
 }
 
-/// What the view says, by id; each subject at most once.
+/// The states in a view, by id; each subject occurs at most once.
 pub fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
     states(world, "subject_id", "state", view)
 }
@@ -54,7 +54,7 @@ pub fn decided<S: Subject>(world: &World, all: &[Id], stranded: BoardState) -> B
     states.map(|(id, state)| (id, state.name().to_owned())).collect()
 }
 
-/// A server does this by itself within a minute of so many new rows.
+/// Has the server analyze its tables, which it does by itself within a minute of so many new rows.
 fn analyze(world: &World) {
     if world.on != On::Sqlite {
         run(&mut world.connect(), "analyze");
@@ -74,10 +74,10 @@ pub fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
     all.chunks(1000).flat_map(read).collect()
 }
 
-/// So many subjects are read one by one as well, chosen evenly.
+/// How many subjects are read one by one as well, chosen evenly.
 const SAMPLE: usize = 300;
 
-/// The facts of a sample of subjects are the ones that each of them shows when it is read alone.
+/// Checks that a subject shows the same facts alone as among others, for a sample.
 pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     let sample: Vec<Id> = all.iter().step_by(all.len().div_ceil(SAMPLE)).cloned().collect();
     let read = |db: &mut Db| {
@@ -88,7 +88,7 @@ pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     let together = facts_of::<S>(world, &sample);
     let mut db = world.connect_as_sweep();
     let alone = db.read_repeatedly(&Timeouts::default(), read).expect("facts");
-    // Each statement has a time of its own, which the facts of others repeat.
+    // Each statement has a time of its own, which other facts repeat.
     let time = Regex::new("observed_at: [^,]+").expect("an expression");
     let shown = |facts: &S| time.replace_all(&format!("{facts:?}"), "").into_owned();
     for ((_, together), alone) in together.iter().zip(&alone) {
@@ -96,7 +96,7 @@ pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     }
 }
 
-/// What the rules say of the same facts; none for what is not in progress.
+/// The state that the rules give these facts; None: the subject is not in progress.
 pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: BoardState) -> Option<BoardState> {
     let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
@@ -109,7 +109,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: BoardState) -> Op
     BoardState::for_reason(&reason)
 }
 
-/// A row in the ledger, as a sweep of so many minutes ago left it.
+/// Inserts a row of the ledger, as a sweep of so many minutes ago left it.
 pub fn old_ledger_row(
     world: &mut World,
     kind: &str,
@@ -124,15 +124,15 @@ pub fn old_ledger_row(
     insert_into_ledger(world, kind, row.map(String::as_str), "");
 }
 
-/// A row in the ledger for each combination for which `condition` holds: its action, whether it blocked the subject,
-/// whether it is settled, and of how many minutes ago it is.
+/// Inserts a row of the ledger for each combination for which `condition` holds: its action, whether it blocked the
+/// subject, whether it is settled, and its age in minutes.
 pub fn old_ledger_rows(world: &mut World, kind: &str, [action, blocked, settled, minutes]: [&str; 4], condition: &str) {
     let row = ["subject_id", action, blocked, settled, minutes];
     insert_into_ledger(world, kind, row, &format!("from combinations where {condition}"));
 }
 
-/// The `escalations` of each combination: so many that somebody answered, each of an episode of its own, and the oldest
-/// of so many minutes ago.
+/// Inserts the answered escalations of each combination, as many as its `escalations`, each in an episode of its own.
+/// The youngest is so many minutes old.
 pub fn settled_escalations(world: &mut World, kind: &str, minutes: i64) {
     for n in 0..4 {
         let row = ["'escalate'", "false", "true", &(minutes + n).to_string()];
@@ -151,7 +151,7 @@ fn insert_into_ledger(world: &mut World, kind: &str, row: [&str; 5], from: &str)
     ));
 }
 
-/// The exemption of each combination that has one: `is_exempt`, since so many minutes over: `until_minutes`.
+/// Inserts the exemption of each combination with `is_exempt`; it ended `until_minutes` ago.
 pub fn exempt_combinations(world: &mut World, kind: &str) {
     let until = world.ago("until_minutes");
     world.run(&format!(

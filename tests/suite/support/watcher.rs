@@ -13,16 +13,16 @@ use crate::support::program::BINARY;
 use crate::support::terminal::Screen;
 use crate::support::wait::wait_for;
 
-/// Short enough that a test need not wait for long.
+/// Thresholds so short that a test need not wait for long.
 pub const POLICY: [&str; 4] = ["--session-silent-after", "1s", "--nudge-delay", "1s"];
 
-/// For an agent that recovers: however slow the machine is, it has the time.
+/// A delay that gives a recovering agent enough time on any machine.
 pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
 
 /// A prompt at which the agents of these stories read what is typed.
 pub const READ: &str = "printf '> '; read x";
 
-/// An argument that changes nothing, of those who nudge as by default.
+/// A flag that changes nothing, and marks a watcher that nudges by the defaults.
 pub const AS_USUAL: &str = "--run-silent-after=1h";
 
 /// What people read when a session needs one of them.
@@ -52,17 +52,17 @@ impl Watcher {
         Watcher::at_home(Arc::new(tempfile::tempdir().expect("a home")), arguments)
     }
 
-    /// With a home that others know, and tmux's sockets in it.
+    /// Starts a watcher with a home that others know, and tmux's sockets in it.
     pub fn at_home(home: Arc<TempDir>, arguments: &[&str]) -> Watcher {
         Watcher::given(home, &[], arguments)
     }
 
-    /// The same, with these variables besides in its environment.
+    /// Starts a watcher with a home and further variables in its environment.
     pub fn given(home: Arc<TempDir>, variables: &[(&str, &str)], arguments: &[&str]) -> Watcher {
         Watcher::on(Screen::new(), home, variables, arguments)
     }
 
-    /// In a terminal of so many rows and columns.
+    /// Starts a watcher in a terminal of so many rows and columns.
     pub fn of_size(size: (u16, u16), home: Arc<TempDir>, arguments: &[&str]) -> Watcher {
         Watcher::on(Screen::of_size(size), home, &[], arguments)
     }
@@ -76,8 +76,8 @@ impl Watcher {
         command.env("TMUX_TMPDIR", home.path());
         variables.iter().for_each(|(name, value)| command.env(name, value));
         command.arg("watch");
-        // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command
-        // does not inherit them.
+        // The settings of `POLICY`, unless a flag says otherwise. As variables, which the command does not inherit,
+        // they would be reported.
         let settings =
             [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
         let settings = settings.into_iter().filter(|[name, _]| {
@@ -94,7 +94,7 @@ impl Watcher {
         Watcher { screen, child, home }
     }
 
-    /// The working directory of the agent.
+    /// A file in the working directory of the agent.
     pub fn file(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
@@ -120,7 +120,7 @@ impl Watcher {
         Ended { code, text, home: Arc::clone(&self.home) }
     }
 
-    /// The same, and its screen is still there.
+    /// Waits until the watcher ends, and returns its exit code; the screen stays.
     #[track_caller]
     pub fn end_on_screen(&mut self) -> u32 {
         wait_for("an end of the watcher", || self.child.try_wait().expect("a process")).exit_code()
@@ -139,7 +139,7 @@ impl Drop for Watcher {
 }
 
 impl Ended {
-    /// The log that it kept, if it did.
+    /// The log that the watcher kept, if there is one.
     pub fn log(&self) -> Option<PathBuf> {
         let directory = std::fs::read_dir(self.home.path().join(".local/share/sweep/sessions")).ok()?;
         directory.map(|entry| entry.expect("an entry").path()).next()

@@ -38,13 +38,13 @@ pub struct World {
     pub on: On,
     pub url: String,
     pub db: Db,
-    /// Paperclip: everything belongs to one.
+    /// On Paperclip, the company to which everything belongs.
     pub company: Id,
     _directory: Option<tempfile::TempDir>,
 }
 
-/// Runs each test once for each database that sweep brings a control plane for. `make test` plays SQLite. The gate
-/// plays PostgreSQL too, but for tests of what is above the store; the long round plays all of them.
+/// Makes each test once for each database for which sweep brings a control plane. `make test` plays SQLite. The gate
+/// plays PostgreSQL too, except for what is above the store; the long round plays everything.
 macro_rules! on_each_database {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
@@ -52,14 +52,14 @@ macro_rules! on_each_database {
         $crate::support::world::on!(Postgres: mod postgres #[ignore = "played on PostgreSQL 18"] { $($name)+ });
     };
 }
-/// The same, and once for the real Paperclip schema.
+/// Makes each test once for each database, and once for Paperclip's real schema.
 macro_rules! on_each_host {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
         $crate::support::world::on!(Paperclip: mod paperclip #[ignore = "played on PostgreSQL 18"] { $($name)+ });
     };
 }
-/// The tests of one database, in a module of its name.
+/// Makes the tests of one database, in a module of its name.
 macro_rules! on {
     ($on:ident: mod $module:ident { $($name:ident)+ }) => {
         mod $module {
@@ -101,12 +101,12 @@ impl World {
         }
     }
 
-    /// Over a clone of a server's template, of this host.
+    /// A world over a clone of a server's template, for this host.
     pub fn cloned(on: On, template: &str) -> World {
         World::at(on, as_swept(&clone_of(template)), None)
     }
 
-    /// Over a database that is migrated and empty.
+    /// A world over a migrated, empty database.
     pub fn at(on: On, url: String, directory: Option<tempfile::TempDir>) -> World {
         let db = connect(&hosts_url(on, &url));
         let mut world = World { on, db, url, company: Id::generate(), _directory: directory };
@@ -121,11 +121,11 @@ impl World {
         world
     }
 
-    /// Another world, with all that is in this one.
+    /// Copies this world, with all rows.
     pub fn copy(&mut self) -> World {
         let (url, directory) = match self.on {
             On::Postgres | On::Paperclip => {
-                // PostgreSQL copies no database that anybody is connected to.
+                // PostgreSQL copies no database that has connections.
                 self.db = connect_server();
                 let url = as_swept(&clone_of(self.name()));
                 self.db = self.connect();
@@ -156,12 +156,12 @@ impl World {
         name_in(&self.url)
     }
 
-    /// Another connection of the host.
+    /// Opens another connection of the host.
     pub fn connect(&self) -> Db {
         connect(&hosts_url(self.on, &self.url))
     }
 
-    /// A connection like those of a sweep.
+    /// Opens a connection like those of a sweep.
     pub fn connect_as_sweep(&self) -> DbConnection {
         connect_as_sweep(&self.url)
     }
@@ -210,7 +210,7 @@ impl World {
     }
 }
 
-/// Without the role that sweeps: a host owns its tables.
+/// The URL without the role that sweeps: a host owns its tables.
 fn hosts_url(on: On, url: &str) -> String {
     if on == On::Sqlite { url.to_owned() } else { database_url(name_in(url)) }
 }

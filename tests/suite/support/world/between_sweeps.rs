@@ -4,7 +4,7 @@ use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
 impl World {
-    /// What the host does with the wakes that sweep queued: each becomes a run that ends so.
+    /// Has the host run the wakes that sweep queued; each run ends with this status.
     pub fn end_continuations(&mut self, status: &str) {
         let at = self.ago(0);
         if self.on == On::Paperclip {

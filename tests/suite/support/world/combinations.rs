@@ -1,16 +1,16 @@
-//! Every combination of some choices, as the rows of one table from which a test fills the others, many rows at once.
+//! Every combination of some choices, as rows of one table from which a test fills the others, many rows at once.
 
 use sweep::rules::Id;
 
 use crate::support::world::{On, World};
 
-/// One choice: the columns that it decides, and a row of values for each way to decide, as SQL.
+/// One choice: its columns, and a row of values for each alternative, as SQL.
 pub type Choice<'a> = (&'a str, &'a str);
 
 impl World {
-    /// Makes the table `combinations`, which this connection alone sees, in place of an earlier one. Beside the columns
-    /// of the choices it has a number `n` and ids for what stands in other tables: `subject_id`, `agent_id`,
-    /// `issue_id` and `plan_id`. They follow from the number and the series. Returns the subjects' ids.
+    /// Makes the table `combinations`, which only this connection sees, in place of an earlier one. Beside the columns
+    /// of the choices it has a number `n`, and ids for rows of other tables: `subject_id`, `agent_id`, `issue_id` and
+    /// `plan_id`. They follow from the number and the series. Returns the subjects' ids.
     pub fn combine(&mut self, series: u32, choices: &[Choice]) -> Vec<Id> {
         let tables: Vec<String> = choices
             .iter()
@@ -50,7 +50,7 @@ impl World {
         if self.on == On::Sqlite { "lower(hex(randomblob(16)))" } else { "gen_random_uuid()" }
     }
 
-    /// Inserts a row of the host's for each row of `from`: its columns, and what stands in each.
+    /// Inserts a row of the host's for each row of `from`: its columns, and the value of each.
     pub fn fill(&mut self, table: &str, columns: &[(&str, &str)], from: &str) {
         let company = format!("'{}'", self.company);
         let of_company = (self.on == On::Paperclip).then_some(("company_id", company.as_str()));
@@ -59,7 +59,7 @@ impl World {
         self.run(&format!("insert into {table} ({}) select {} from {from}", names.join(", "), values.join(", ")));
     }
 
-    /// Inserts the issue of each combination, of this status and agent, as `orphan` makes one.
+    /// Inserts the issue of each combination, with this status and agent, as `orphan` does.
     pub fn fill_issues(&mut self, prefix: &str, id: &str, status: &str, agent: &str) {
         let (hour, identifier) = (self.ago(60), format!("'{prefix}-' || n"));
         let columns = [
@@ -75,7 +75,7 @@ impl World {
         self.fill("issues", &columns, "combinations");
     }
 
-    /// Inserts the step of each combination, in progress for two hours, and its plan, as `stalled_step` makes them.
+    /// Inserts the step of each combination, in progress for two hours, and its plan, as `stalled_step` does.
     pub fn fill_steps(&mut self, agent: &str) {
         let began = self.ago(120);
         let plan = [("id", "plan_id"), ("title", "'Launch'"), ("status", "'executing'"), ("agent_id", agent)];

@@ -1,4 +1,4 @@
-//! Subjects for which no wake can be queued, and what sweep counts of them.
+//! Subjects for which no wake can be queued, and sweep's count of their failures.
 
 use sweep::rules::Id;
 
@@ -9,12 +9,13 @@ impl World {
         self.poison_with_words(issue, "no wakes for this one");
     }
 
-    /// No wake for this issue can be queued: a trigger of the host's runs this first, in PL/pgSQL; on SQLite it fails.
+    /// Keeps wakes for this issue from being queued: a trigger of the host's runs this PL/pgSQL first; on SQLite it
+    /// fails.
     pub fn poison_with(&mut self, issue: &Id, statements: &str) {
         self.poison_by(issue, statements, "no wakes for this one");
     }
 
-    /// No wake for this issue can be queued: the error has these words.
+    /// Keeps wakes for this issue from being queued, with an error of these words.
     pub fn poison_with_words(&mut self, issue: &Id, words: &str) {
         self.poison_by(issue, &format!("raise exception '{words}'"), words);
     }
@@ -48,7 +49,7 @@ impl World {
         }
     }
 
-    /// In how many sweeps running it failed, and whether it is in quarantine.
+    /// In how many sweeps in a row an issue failed, and whether it is in quarantine.
     pub fn failed_sweeps(&mut self, issue: &Id) -> (i64, bool) {
         let row = format!("failures where kind = 'issue' and subject_id = '{issue}'");
         let sweeps = self.text("sweeps", &row).map_or(0, |sweeps| sweeps.parse().expect("a number"));

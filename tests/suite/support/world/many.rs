@@ -12,7 +12,7 @@ pub fn numbered(n: u32) -> Id {
 }
 
 impl World {
-    /// Orphans of one agent; number `n` has been idle for an hour and `n` minutes.
+    /// Makes orphans of one agent; number `n` has been idle for an hour and `n` minutes.
     pub fn orphans(&mut self, agent: &Id, numbers: Range<u32>) -> Vec<Id> {
         let (company, of_company) = match self.on {
             On::Paperclip => (", company_id", format!(", (select company_id from agents where id = '{agent}')")),
@@ -31,7 +31,7 @@ impl World {
         numbers.map(numbered).collect()
     }
 
-    /// Stalled steps, each of a plan of its own with the same number.
+    /// Makes stalled steps, each in a plan of its own with the same number.
     pub fn stalled_steps(&mut self, agent: &Id, numbers: Range<u32>) -> Vec<Id> {
         let (id, since) = self.numbered_row();
         let plan = format!("{id}, 'Launch', 'executing', '{agent}'");
@@ -44,7 +44,7 @@ impl World {
         numbers.map(numbered).collect()
     }
 
-    /// So many issues that an agent has in hand, beside those that look stranded.
+    /// Makes so many issues of an agent that have a live run.
     pub fn healthy(&mut self, agent: &Id, n: u32) {
         for issue in self.orphans(agent, 500_000..500_000 + n) {
             self.issue_run(&issue, agent, "running", 5);
@@ -73,7 +73,7 @@ impl World {
         ));
     }
 
-    /// These issues wait for something that their host knows of.
+    /// Has these issues wait for something that their host declares.
     pub fn declare_waits(&mut self, issues: &[Id]) {
         let wait = match self.on {
             On::Paperclip => "monitor_next_check_at = now() + interval '1 day'",

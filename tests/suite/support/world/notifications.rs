@@ -1,4 +1,4 @@
-//! Sweeps that notify people, and what waits in the outbox.
+//! Sweeps that notify people, and the messages in the outbox.
 
 use sweep::cycle::CycleOptions;
 use sweep::notify::Delivered;
@@ -12,10 +12,10 @@ use crate::support::world::World;
 
 const EVERYTHING: &str = "escalated,guard_stopped,quarantined,session_stuck,recovered";
 
-/// The key of the signatures: `hunter2-hunter2` in base64.
+/// The key that signs messages: `hunter2-hunter2` in base64.
 pub const SECRET: &str = "whsec_aHVudGVyMi1odW50ZXIy";
 
-/// What a one-shot sweep does at its end, and the daemon between two sweeps.
+/// Delivers as a single sweep does at its end, and the daemon between two sweeps.
 pub fn deliver(options: &CycleOptions) -> Delivered {
     deliver_until(options, &Cancel::default())
 }
@@ -28,7 +28,7 @@ pub fn deliver_until(options: &CycleOptions, cancel: &Cancel) -> Delivered {
 }
 
 impl World {
-    /// A sweep that tells these, of everything.
+    /// The options of a sweep with these destinations, which notifies of everything.
     pub fn notifying(&self, variables: &[(&str, &str)]) -> CycleOptions {
         let mut all = vec![("SWEEP_NOTIFY_ON", EVERYTHING), ("SWEEP_WEBHOOK_SECRET", SECRET)];
         all.extend(variables);
@@ -49,19 +49,19 @@ impl World {
         sweep_at(&self.url, []).env(name, receiver.url()).env("SWEEP_WEBHOOK_SECRET", SECRET)
     }
 
-    /// An issue that the next sweep escalates, since its plan has no agent: nothing is tried before.
+    /// Makes an issue that the next sweep escalates at once, since its plan has no agent.
     pub fn escalation(&mut self) -> Id {
         let (_, step) = self.stalled_step(None);
         step
     }
 
-    /// As if the pauses between two attempts were over.
+    /// Ends the pauses between two attempts to deliver.
     pub fn retry(&mut self) {
         let at = self.ago(1);
         self.run(&format!("update notifications set due_at = {at}"));
     }
 
-    /// As if they had been queued earlier.
+    /// Dates the queued messages back.
     pub fn queued_earlier(&mut self, minutes: i64) {
         let at = self.ago(minutes);
         self.run(&format!("update notifications set created_at = {at}"));

@@ -1,15 +1,15 @@
-//! A session, what its supervisor does, and what is recorded of it.
+//! Sessions, what their supervisors do, and what is recorded of them.
 
 use sweep::rules::Id;
 
 use crate::support::wait::wait_for;
 use crate::support::world::World;
 
-/// The same line, as often as a loop needs and more.
+/// A line that a looping session prints again and again.
 pub const LOOP: &str = "Error: connection refused";
 
 impl World {
-    /// An active session without a sign of life for ten minutes: silent, unless told otherwise by `set`.
+    /// Makes an active session without a sign of life for ten minutes: silent, unless `set` changes it.
     pub fn session(&mut self, agent: Option<&Id>, issue: Option<&Id>) -> Id {
         let (id, hour, quiet) = (Id::generate(), self.ago(60), self.ago(10));
         let quoted = |id: Option<&Id>| id.map_or("null".to_owned(), |id| format!("'{id}'"));
@@ -23,7 +23,7 @@ impl World {
         id
     }
 
-    /// It prints something new.
+    /// Has the session print something new.
     pub fn progresses(&mut self, session: &Id) {
         let now = self.ago(0);
         self.set(
@@ -33,19 +33,19 @@ impl World {
         );
     }
 
-    /// It prints the same again and again.
+    /// Has the session print one line again and again.
     pub fn loops(&mut self, session: &Id) {
         let (now, output) = (self.ago(0), [LOOP; 8].join("\n"));
         self.set("sessions", session, &format!("last_activity_at = {now}, recent_output = '{output}'"));
     }
 
-    /// Its process ends; null: by a signal.
+    /// Ends the session's process; null: by a signal.
     pub fn ends(&mut self, session: &Id, exit_code: &str) {
         let now = self.ago(0);
         self.set("sessions", session, &format!("ended_at = {now}, exit_code = {exit_code}"));
     }
 
-    /// Its supervisor takes the commands that are queued. A relaunched process starts, and says so.
+    /// Has the supervisor take the queued commands. A relaunched process starts, and reports it.
     pub fn deliver_commands(&mut self) -> i64 {
         let (now, queued) = (self.ago(0), self.count("session_commands where status = 'queued'"));
         self.run(&format!(
@@ -60,7 +60,7 @@ impl World {
         queued
     }
 
-    /// Those that sweep queued for a session, whatever became of them: `nudge`, `relaunch`.
+    /// Counts the commands of this name that sweep queued for a session, whatever became of them: `nudge`, `relaunch`.
     pub fn commands(&mut self, session: &Id, command: &str) -> i64 {
         self.count(&format!(
             "session_commands where session_id = '{session}' and command = '{command}' and requested_by = 'sweep'"
@@ -85,7 +85,7 @@ impl World {
         wait_for(action, || (0 < self.recovered(action)).then_some(()));
     }
 
-    /// A command that somebody else queues.
+    /// Queues a command of somebody else's.
     pub fn queue(&mut self, command: &str, message: &str) {
         let id = self.new_id();
         self.run(&format!(
@@ -94,9 +94,9 @@ impl World {
         ));
     }
 
-    /// It is running, and showed no sign of life for two hours.
+    /// Makes a run that is running, and showed no sign of life for two hours.
     pub fn silent_run(&mut self, agent: &Id, issue: Option<&Id>) -> Id {
-        // Random, as its server makes it: the ids of one moment must not begin alike.
+        // A random id, as the server makes it: ids of one moment must not begin alike.
         let id = Id(self.text("gen_random_uuid()", "companies limit 1").expect("an id"));
         let (began, quiet) = (self.ago(180), self.ago(120));
         let context = issue.map_or("{}".to_owned(), |issue| format!("{{\"issueId\": \"{issue}\"}}"));
@@ -110,7 +110,7 @@ impl World {
         id
     }
 
-    /// It shows a sign of life.
+    /// Gives the run a sign of life.
     pub fn prints(&mut self, run: &Id) {
         let now = self.ago(0);
         self.set("heartbeat_runs", run, &format!("last_output_at = {now}, updated_at = {now}"));

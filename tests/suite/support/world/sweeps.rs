@@ -1,4 +1,4 @@
-//! Sweeps of a world, in this process, and by which settings.
+//! Sweeps of a world in this process, and their settings.
 
 use serde_json::Value;
 use sweep::rules::{Guard, Id};
@@ -10,8 +10,8 @@ use crate::support::in_process::{Swept, sweep_once};
 use crate::support::world::World;
 
 impl World {
-    /// Without the guard and with wide limits, which would be in the way of all tests but those about them; with one
-    /// worker, since each further one costs the server a new process that plans every view anew.
+    /// Settings without the guard and with wide limits, except in the tests about them; with one worker, since each
+    /// further one costs the server a new process that plans every view anew.
     pub fn options(&self) -> Options {
         let database = Url::parse(&self.url).expect("a URL");
         Options { guard: None, wakes_per_agent_max: 1_000_000, connections: 1, ..Options::of(database) }
@@ -29,7 +29,7 @@ impl World {
         self.sweep_as(&Options { dry_run: true, ..self.options() })
     }
 
-    /// An issue whose one continuation failed: the sweep after that has escalated it.
+    /// Makes an issue whose one continuation failed, and which the next sweep has escalated.
     pub fn escalated_issue(&mut self, agent: &Id) -> Id {
         let issue = self.orphan(agent);
         self.sweep();
@@ -39,7 +39,7 @@ impl World {
         issue
     }
 
-    /// The settings of a sweep with the guard as it is by default.
+    /// The settings of a sweep with the default guard.
     pub fn guarded(&self) -> Options {
         self.settings_with(Guard::default())
     }
@@ -61,7 +61,7 @@ impl World {
         self.sweep_as(&self.settings_to_apply(plan))
     }
 
-    /// A sweep of one issue.
+    /// The settings of a sweep of one issue.
     pub fn settings_for(&self, issue: &Id) -> Options {
         let subjects = vec![(sweep::rules::Kind::Issue, issue.0.clone())];
         Options { selection: Selection::Subjects(subjects), ..self.options() }

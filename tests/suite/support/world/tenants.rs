@@ -27,7 +27,7 @@ impl World {
         Tenant { name: company.0, agent }
     }
 
-    /// Paperclip: what is made from now on belongs to a company of its own.
+    /// On Paperclip, begins another company, to which everything belongs from now on.
     pub fn begin_another_company(&mut self) -> Id {
         let tenant = self.tenant(&format!("B{}", &Id::generate().0[25..]));
         self.company = Id(tenant.name);
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// Orphans of a tenant's own agent.
+    /// Makes orphans of a tenant's own agent.
     pub fn orphans_of(&mut self, tenant: &Tenant, numbers: Range<u32>) -> Vec<Id> {
         let issues = self.orphans(&tenant.agent, numbers);
         if self.on != On::Paperclip {
@@ -57,7 +57,7 @@ impl World {
         issues
     }
 
-    /// Issues of a tenant on which its agent is at work.
+    /// Makes issues of a tenant on which its agent is at work.
     pub fn at_work_of(&mut self, tenant: &Tenant, numbers: Range<u32>) {
         for issue in self.orphans_of(tenant, numbers) {
             let run = self.issue_run(&issue, &tenant.agent, "running", 5);

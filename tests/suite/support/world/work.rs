@@ -21,7 +21,7 @@ impl World {
         id
     }
 
-    /// An issue in progress that its agent has left for an hour: an orphan, unless told otherwise by `set`.
+    /// Makes an issue in progress that its agent has left for an hour: an orphan, unless `set` changes it.
     pub fn orphan(&mut self, agent: &Id) -> Id {
         let id = Id::generate();
         let (hour, identifier) = (self.ago(60), format!("T-{}", &id.0[24..]));
@@ -37,7 +37,7 @@ impl World {
         id
     }
 
-    /// A run of an issue that began `minutes` ago.
+    /// Makes a run of an issue that began `minutes` ago.
     pub fn issue_run(&mut self, issue: &Id, agent: &Id, status: &str, minutes: i64) -> Id {
         let (id, at) = (Id::generate(), self.ago(minutes));
         let sql = match self.on {
@@ -55,7 +55,7 @@ impl World {
         id
     }
 
-    /// A wake for an issue that the host queued `minutes` ago.
+    /// Makes a wake of an issue that the host queued `minutes` ago.
     pub fn issue_wake(&mut self, issue: &Id, agent: &Id, status: &str, minutes: i64) -> Id {
         let (id, at) = (Id::generate(), self.ago(minutes));
         let sql = match self.on {
@@ -73,7 +73,7 @@ impl World {
         id
     }
 
-    /// A plan with one step in progress for two hours, stalled unless told otherwise: `(plan, step)`.
+    /// Makes a plan with one step in progress for two hours, stalled unless `set` changes it: `(plan, step)`.
     pub fn stalled_step(&mut self, agent: Option<&Id>) -> (Id, Id) {
         let (plan, step, began) = (Id::generate(), Id::generate(), self.ago(120));
         let agent = agent.map_or("null".to_owned(), |id| format!("'{id}'"));
@@ -87,7 +87,7 @@ impl World {
         (plan, step)
     }
 
-    /// An issue of an agent of its own, at work: `(issue, run)`.
+    /// Makes an issue at work, of an agent of its own: `(issue, run)`.
     pub fn issue_at_work(&mut self) -> (Id, Id) {
         let agent = self.agent("idle");
         let issue = self.orphan(&agent);

@@ -1,4 +1,4 @@
-//! What sweeps have written, and what the status says of it.
+//! The rows that sweeps have written, and the status that shows them.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::support::json;
 use crate::support::world::{On, World};
 
 impl World {
-    /// Wakes that sweep queued for a subject, whatever became of them.
+    /// Counts the wakes that sweep queued for a subject, whatever became of them.
     pub fn wakes_for(&mut self, id: &Id) -> i64 {
         match self.on {
             On::Paperclip => self.count(&format!(
@@ -29,7 +29,7 @@ impl World {
         self.count(&format!("{table} where issue_id = '{issue}'"))
     }
 
-    /// Everything that a sweep writes, but for its own row.
+    /// Counts all rows that sweeps write, except their own.
     pub fn written(&mut self) -> i64 {
         let wakes = match self.on {
             On::Paperclip => "agent_wakeup_requests where requested_by_actor_id = 'sweep'",
@@ -39,7 +39,7 @@ impl World {
         [wakes, comments, "recoveries"].map(|table| self.count(table)).iter().sum()
     }
 
-    /// All that a sweep writes, each as a number.
+    /// Counts the rows of each table that sweeps write.
     pub fn rows_written(&mut self) -> [i64; 4] {
         let [wakes, comments, log] = match self.on {
             On::Paperclip => ["agent_wakeup_requests", "issue_comments", "activity_log"],
@@ -48,24 +48,24 @@ impl World {
         [self.count(wakes), self.count(comments), self.count(log), self.count("recoveries")]
     }
 
-    /// The whole row, as text.
+    /// A whole row, as text.
     pub fn row(&mut self, table: &str, id: &Id) -> String {
         self.text("r::text", &format!("{table} r where id = '{id}'")).expect("a row")
     }
 
-    /// What the latest sweep's row says of a kind.
+    /// The counts of a kind in the latest sweep's row.
     pub fn recorded(&mut self, kind: &str) -> Value {
         let counts = self.text("counts", "(select counts from sweeps order by started_at desc limit 1) latest");
         json::read(&counts.expect("counts"))[kind].take()
     }
 
-    /// Issues that sweep has woken their agents for.
+    /// The issues whose agents sweep has woken.
     pub fn continued(&mut self) -> Vec<Id> {
         let ids = self.texts("subject_id", "recoveries where action = 'continue' order by subject_id");
         ids.into_iter().flatten().map(Id).collect()
     }
 
-    /// A row of a sweep that ended so many minutes ago: `(shard, shards)`, and what else is to be said of it.
+    /// Inserts the row of a sweep that ended so many minutes ago, as `(shard, shards)`, with further columns.
     pub fn swept(&mut self, minutes: i64, (shard, shards): (u32, u32), columns: &str, values: &str) {
         let (id, began, ended) = (Id::generate(), self.ago(minutes + 1), self.ago(minutes));
         self.run(&format!(
