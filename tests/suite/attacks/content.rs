@@ -17,17 +17,17 @@ use crate::support::program::{BINARY, Program, migrate_at};
 use crate::support::rounds::are_all_played;
 use crate::support::world::{On, World};
 
-/// Of data, its own and its libraries': what there is beyond it is refused by the kernel.
+/// The bytes of data that `sweep` may have, its libraries' included; the kernel refuses more.
 const MEMORY: u32 = 64 << 20;
 
-/// `sweep` with no more memory than that.
+/// `sweep` with at most `MEMORY`.
 pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut command = Command::new("prlimit");
     command.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(arguments).args(["--database", url]);
     Program::of(command).env("PATH", "/usr/bin:/bin")
 }
 
-/// All that shows rows, each with no more memory than that: for programs, and in the long round for people as well.
+/// Runs every command that shows rows with at most `MEMORY`: as JSON, and in the long round for people as well.
 fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
     let mut commands = vec![vec!["--dry-run"], vec!["status"], vec!["quarantine", "list"]];
     commands.extend(subjects.iter().map(|(kind, id)| vec!["explain", *kind, &id.0]));
@@ -40,7 +40,7 @@ fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
     }
 }
 
-/// A sweep with no more memory than that does for these what it does for any.
+/// A sweep with at most `MEMORY` resumes these issues as it does any others.
 fn resumes_all(world: &World, ids: &[&Id]) {
     let ran = small(&world.url, ["--output", "json"]).run();
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -80,7 +80,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
 }
 
-/// The negative control: whoever reads the whole of such a text has more to hold than that.
+/// The negative control: a program that reads the whole of such a text needs more than `MEMORY`.
 #[test]
 fn a_text_of_99_megabytes_that_is_read_whole_does_not_fit() {
     let mut world = World::new(On::Postgres);
@@ -128,7 +128,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
     resumes_all(&world, &[&bystander, &issue]);
 }
 
-/// SQLite reads a whole text into the memory of whoever asks for a part of it.
+/// SQLite reads a whole text into memory to return a part of it.
 #[test]
 fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
     let mut world = World::new(On::Sqlite);
@@ -154,7 +154,7 @@ fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
             assert!(error.contains("CHECK constraint failed"), "{table}.{column}: {error}");
         }
     }
-    // What follows a NUL is seen by nobody who reads a text as C does.
+    // A program that reads a text as C does, up to a NUL, does not see the rest.
     for column in ["updated_at", "created_at", "started_at", "wait_until"] {
         let hidden = format!("{column} = '2026-01-01T00:00:00.000Z' || char(0) || {}", of_bytes(10_000));
         let error = world.db.batch_execute(&format!("update issues set {hidden} where id = '{issue}'"));
@@ -189,7 +189,7 @@ fn the_reason_of_a_failure_is_kept_short() {
     }
 }
 
-/// One byte that is no text, in a database that does not mind.
+/// A database without an encoding takes a byte that is no text.
 #[test]
 fn a_database_without_an_encoding_is_shown_and_swept() {
     let name = format!("sweep_test_native_{}", Id::generate().0.replace('-', ""));
@@ -200,7 +200,7 @@ fn a_database_without_an_encoding_is_shown_and_swept() {
     let (bad, long) = (world.orphan(&agent), world.orphan(&agent));
     world.set("agents", &agent, r"name = E'Ren\xe9'");
     world.set("issues", &bad, r"title = E'caf\xe9', identifier = E'\xe9'");
-    // Cut in the middle of a character.
+    // The title is cut in the middle of a character.
     world.set("issues", &long, "title = 'x' || repeat('\u{e9}', 1000)");
 
     shows_all(&world, &[("issue", &bad), ("issue", &long)]);

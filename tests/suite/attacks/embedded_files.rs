@@ -1,4 +1,4 @@
-//! The embedded database and the other files that sweep makes: who may read them, and what is not opened.
+//! SQLite files and the other files that sweep makes: who may read them, and which files it refuses to open.
 
 use std::collections::BTreeSet;
 use std::fs::{Permissions, read, read_dir, set_permissions, write};
@@ -21,7 +21,7 @@ use crate::support::scratch::{new_file, url_of};
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
-/// `sweep` with these arguments, of a user who forgot about his umask.
+/// `sweep` with these arguments, run by a user with a careless umask.
 fn careless<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut bash = Command::new("bash");
     bash.args(["-c", "umask 000; exec \"$0\" \"$@\"", BINARY]).args(arguments);
@@ -53,7 +53,7 @@ fn the_embedded_database_its_journals_and_its_directory_are_for_their_owner_only
     }
 }
 
-/// All of them make its directories.
+/// Each of the eight makes the directories.
 #[test]
 fn eight_first_starts_of_the_embedded_database_all_succeed() {
     let home = tempfile::tempdir().expect("a home");
@@ -90,7 +90,7 @@ fn the_log_of_a_crashed_agent_and_its_directory_are_for_their_owner_only() {
     assert_eq!((mode(&sessions), mode(&log)), (0o700, 0o600));
 }
 
-/// The file of metrics replaces what is there: that may be a file, and nothing else.
+/// The file of metrics replaces a file, and nothing else.
 #[test]
 fn a_pipe_is_not_replaced_by_the_file_of_metrics() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -103,7 +103,7 @@ fn a_pipe_is_not_replaced_by_the_file_of_metrics() {
     assert!(pipe.symlink_metadata().expect("a pipe").file_type().is_fifo());
 }
 
-/// Only the default one is.
+/// sweep makes only the directory of the default path.
 #[test]
 fn the_directory_of_a_path_that_was_given_is_not_made() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -136,7 +136,7 @@ fn a_uri_of_sqlites_is_no_path(#[case] url: &str) {
     sweep([]).env("DATABASE_URL", url).run().refused(CONFIG, &says);
 }
 
-/// Each beside a file that it would name as a URI.
+/// Each path stands beside a file that it would name as a URI.
 #[rstest]
 #[case("new.db?mode=ro", "new.db")]
 #[case("new.db?mode=memory&cache=shared", "new.db")]
@@ -168,7 +168,7 @@ fn tables_in_a_new_one() -> BTreeSet<String> {
     tables_in(&path)
 }
 
-/// Through another name, which is plain.
+/// The tables in a file, read by another, plain name.
 fn tables_in(path: &Path) -> BTreeSet<String> {
     let (_directory, copy, url) = new_file();
     std::fs::copy(path, &copy).expect("a copy");
@@ -177,7 +177,7 @@ fn tables_in(path: &Path) -> BTreeSet<String> {
     names.into_iter().collect()
 }
 
-/// A name that is no UTF-8 would be another one to SQLite.
+/// SQLite would take a name that is no UTF-8 for another one.
 #[test]
 fn a_home_whose_name_is_no_text_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -210,7 +210,7 @@ fn a_pipe_or_a_device_is_no_database() {
     }
 }
 
-/// A file of somebody else's, made by these statements.
+/// Makes a file of another program's with these statements.
 fn theirs(statements: &str) -> (tempfile::TempDir, PathBuf, String) {
     let (directory, path, url) = new_file();
     let Db::Sqlite(mut db) = connect(&url) else { unreachable!("a URL of SQLite") };
@@ -261,13 +261,13 @@ fn user_version(url: &str) -> i32 {
     sql::<Integer>("pragma user_version").get_result(&mut db).expect("a number")
 }
 
-/// It is the application's, and says nothing of sweep's schema.
+/// The user version belongs to the application, and says nothing about sweep's schema.
 #[test]
 fn migrate_leaves_the_user_version_alone() {
     let (_directory, _path, url) = new_file();
     migrate_at(&url, []).run().done();
     assert_eq!(user_version(&url), 0);
-    // As an earlier sweep left it, and as somebody else may.
+    // An earlier sweep set 1, and another program may set 42.
     for version in [1, 42] {
         run(&mut connect(&url), &format!("pragma user_version = {version}"));
         migrate_at(&url, []).run().done();
@@ -276,7 +276,7 @@ fn migrate_leaves_the_user_version_alone() {
     }
 }
 
-/// What was there keeps its rights: somebody may have given them on purpose.
+/// A file that was there keeps its rights: somebody may have given them on purpose.
 #[test]
 fn a_file_that_was_there_keeps_its_mode() {
     let (_directory, path, url) = new_file();

@@ -1,4 +1,4 @@
-//! Roles that may only connect: their notifications do not hurry anything.
+//! A notification by a role that may only connect hurries nothing.
 
 use rstest::rstest;
 
@@ -8,7 +8,8 @@ use crate::support::scratch::Role;
 use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
-/// As if their runs had ended just now; but no run of the one ever did, and that of the other did an hour ago.
+/// The notifications claim that runs ended just now; of one issue no run ever ended, and of the other one did an hour
+/// ago.
 #[rstest]
 #[case::native(On::Postgres)]
 #[case::paperclip(On::Paperclip)]
@@ -34,7 +35,7 @@ fn a_notification_of_a_run_that_has_not_just_ended_wakes_nobody_within_the_grace
     let heard = || daemon.get("/metrics").1.contains("\nsweep_daemon_run_ends_total 2\n").then_some(());
     wait_for("both are heard of", heard);
 
-    // The control, and the time in which the others would have been looked at: a run of this one does end.
+    // The control: a run of this issue does end, and sweep would have examined the others in the same time.
     world.end_run(&live);
     wait_for("a wake", || (0 < world.wakes_for(&working)).then_some(()));
     assert_eq!(touched.map(|issue| world.wakes_for(&issue)), [0, 0], "{:?}", daemon.log());

@@ -1,5 +1,5 @@
-//! A SQLite file that somebody else has written: what stands in it is never run as SQL of sweep's, and what SQLite
-//! itself runs of it, its triggers and views, reaches nothing but the file.
+//! A SQLite file that somebody else has written: sweep never runs SQL that stands in it, and what SQLite itself runs,
+//! its triggers and views, reaches nothing but the file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::support::scratch::new_file;
 const CONFIG: i32 = 78;
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/host");
 
-/// A file whose record of its host has SQL in front that changes one file and makes another.
+/// Makes a file whose record of its host begins with SQL that changes one file and makes another.
 fn with_sql_in_its_record() -> (Owner, Prey) {
     let mut owner = Owner::with_sweep("wal");
     let prey = Prey::beside(&owner.path);
@@ -31,7 +31,7 @@ fn with_sql_in_its_record() -> (Owner, Prey) {
     (owner, prey)
 }
 
-/// What must stay as it is: a database, and a file that is not there.
+/// What must stay as it is: a database, and a file that does not exist.
 struct Prey {
     database: PathBuf,
     made: PathBuf,
@@ -96,7 +96,7 @@ fn sql_that_stands_in_a_file_is_run_by_no_sweep_no_agent_and_no_completion() {
     prey.is_untouched();
 }
 
-/// The same folder is not enough: the file has more than stands there.
+/// The file has more SQL than the folder that the operator names.
 #[test]
 fn the_folder_that_is_named_must_have_the_very_sql_that_the_file_has() {
     let (owner, prey) = with_sql_in_its_record();
@@ -109,7 +109,7 @@ fn the_folder_that_is_named_must_have_the_very_sql_that_the_file_has() {
     sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", EXAMPLE).run().done();
 }
 
-/// What SQLite runs by itself.
+/// SQLite runs these by itself.
 #[rstest]
 #[case::a_trigger("create trigger evil after insert on sweeps begin select load_extension('/tmp/evil'); end")]
 #[case::a_view(
@@ -125,7 +125,7 @@ fn what_sqlite_runs_of_a_file_is_held_to_the_file(#[case] evil: &str) {
     assert!(ran.err.contains("a trigger or a view of this file wants more than sweep lets a file do"), "{ran}");
 }
 
-/// The view of a table of the ledger, in another program's file, fills in what a statement leaves out.
+/// In another program's file, the view of a ledger's table fills in defaults that a statement leaves out.
 #[rstest]
 #[case::a_function("evil text default (load_extension('/tmp/evil'))")]
 #[case::a_comment_before_a_name_that_goes_on(
@@ -143,14 +143,14 @@ fn a_default_of_a_table_in_the_file_is_not_run(#[case] column: &str) {
     assert_eq!(owner.texts("select count(*) || '' from tasks"), ["2"]);
 }
 
-/// Two files of sweep's own, each with its directory, path and URL.
+/// Makes two files of sweep's own, each with its directory, path and URL.
 fn two_files() -> [(TempDir, PathBuf, String); 2] {
     let files = [new_file(), new_file()];
     files.iter().for_each(|(_, _, url)| drop(migrate_at(url, []).run().done()));
     files
 }
 
-/// A view that never ends costs its own time, and nobody else's.
+/// A view that never ends costs its own file's time, and no other's.
 #[test]
 fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
     let [(_first, path, url), (_second, _, other)] = two_files();
@@ -171,7 +171,7 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
     assert_eq!(both.code, 69, "{both}");
 }
 
-/// SQLite goes into a view of views on the stack, and of expressions that look up one another it makes a single one.
+/// SQLite follows a view of views on the stack, and merges expressions that look up one another.
 #[rstest]
 #[case::a_chain("x", 6000)]
 #[case::deep_expressions("x+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", 300)]
@@ -198,10 +198,10 @@ fn views_of_views_cost_their_own_file_alone(#[case] expression: &str, #[case] vi
     assert!(!command_at(&other, ["status"]).run().done().out.contains("Never swept"), "{both}");
 }
 
-/// What the services of `deploy/systemd` give it.
+/// The memory that the services in `deploy/systemd` give to sweep.
 const MEMORY: u32 = 512 << 20;
 
-/// Of a view that never ends, or needs more than there is.
+/// Views that never end, or need more memory than there is.
 #[rstest]
 #[case::many_rows(
     "with recursive n (i) as (select 1 union all select i + 1 from n)
@@ -230,7 +230,7 @@ fn a_view_costs_no_more_memory_than_there_is(#[case] view: &str, #[case] says: &
     }
 }
 
-/// SQLite would wait for whoever writes into the pipe.
+/// SQLite would wait for a program that writes into the pipe.
 #[rstest]
 fn a_pipe_beside_the_database_is_refused_at_once(#[values("-journal", "-wal", "-shm")] ending: &str) {
     let (_directory, path, url) = new_file();
@@ -245,7 +245,7 @@ fn a_pipe_beside_the_database_is_refused_at_once(#[values("-journal", "-wal", "-
     }
 }
 
-/// It is read alone, and fails alone.
+/// The row of such a text is read alone, and fails alone.
 #[test]
 fn a_text_that_is_too_long_costs_its_own_row_alone() {
     let mut owner = Owner::with_sweep("wal");

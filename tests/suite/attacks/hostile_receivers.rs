@@ -1,5 +1,5 @@
-//! Whoever answers for a webhook: an answer without end fills neither memory nor time, and no address smuggles a second
-//! request.
+//! Servers that answer for a webhook: an answer without end fills neither memory nor time, and no address smuggles a
+//! second request.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::support::program::sweep_at;
 use crate::support::world::notifications::SECRET;
 use crate::support::world::{On, World};
 
-/// The URL of a receiver that answers so, and goes on for as long as anybody listens, for a gigabyte at most.
+/// The URL of a receiver that sends this head, and then goes on for as long as anybody reads, for a gigabyte at most.
 fn endless(head: &'static str, further: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/hook", listener.local_addr().expect("an address"));

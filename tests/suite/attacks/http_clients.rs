@@ -12,7 +12,7 @@ use crate::support::daemon::{Daemon, NEVER, daemon};
 use crate::support::wait::{SetAtEnd, wait_until};
 use crate::support::world::{On, World};
 
-/// What a probe of Kubernetes waits for, by default.
+/// How long a probe of Kubernetes waits by default.
 const PROMPTLY: Duration = Duration::from_secs(1);
 
 const HALF_A_REQUEST: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
@@ -24,7 +24,7 @@ fn healthy() -> (World, Daemon) {
     (world, daemon)
 }
 
-/// A daemon whose database takes connections and says nothing: each reading of metrics takes seconds.
+/// A daemon whose database accepts connections and never answers: each reading of metrics takes seconds.
 fn with_a_silent_database() -> (TcpListener, Daemon) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("postgres://sweep@{}/sweep", silent.local_addr().expect("an address"));
@@ -32,14 +32,14 @@ fn with_a_silent_database() -> (TcpListener, Daemon) {
     (silent, daemon)
 }
 
-/// A connection on which so much of a request was sent.
+/// Opens a connection, and sends a part of a request.
 fn sent(daemon: &Daemon, request: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", daemon.port())).expect("a connection");
     stream.write_all(request.as_bytes()).expect("a request");
     stream
 }
 
-/// What is answered until the connection ends.
+/// Reads the answer until the connection ends.
 fn answer(mut stream: TcpStream) -> String {
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
@@ -71,7 +71,7 @@ fn clients_that_connect_and_say_nothing_do_not_keep_healthz_from_answering() {
     assert_healthz_answers_promptly(&daemon);
 }
 
-/// Each comes back as soon as it is sent away, so that all places are always taken.
+/// Each client comes back as soon as it is sent away, so that all places are always taken.
 #[test]
 fn a_crowd_that_reconnects_at_once_does_not_keep_healthz_from_answering() {
     let (_world, daemon) = healthy();
@@ -94,7 +94,7 @@ fn a_crowd_that_reconnects_at_once_does_not_keep_healthz_from_answering() {
     });
 }
 
-/// Their requests are complete, so that none of their connections is idle.
+/// The clients' requests are complete, so that none of their connections is idle.
 #[test]
 fn many_who_wait_for_metrics_do_not_keep_healthz_from_answering() {
     let (_silent, daemon) = with_a_silent_database();
@@ -118,7 +118,7 @@ fn a_request_has_two_seconds_for_its_header_however_steadily_it_comes() {
     let mut dripping = sent(&daemon, HALF_A_REQUEST);
     dripping.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
     let mut answered = [0; 1024];
-    // A timeout is an error as well: the connection is still there.
+    // A read that times out is an error as well: the connection is still open.
     while dripping.read(&mut answered).map_err(|error| error.kind()) == Err(std::io::ErrorKind::WouldBlock) {
         assert!(began.elapsed() < Duration::from_secs(5), "it is still served after {:?}", began.elapsed());
         let _ = dripping.write_all(b"X-More: 1\r\n");
@@ -130,7 +130,7 @@ fn a_request_has_two_seconds_for_its_header_however_steadily_it_comes() {
     assert!(answer(in_two_parts).starts_with("HTTP/1.1 200 OK"));
 }
 
-/// Its name leads to this machine, and the browser takes what it reads for the page's own.
+/// A page's name leads to this machine, and the browser takes the daemon's answer for the page's own.
 #[test]
 fn a_web_page_whose_name_leads_to_this_machine_reads_nothing() {
     let (_world, daemon) = healthy();

@@ -1,10 +1,10 @@
-//! Images that somebody else may replace under the same name: what is built with and run is named by its digest.
+//! An image may be replaced under its name: images to build with and to run are named by their digests.
 
 use std::fs::read_to_string;
 use std::path::Path;
 use std::process::Command;
 
-/// Where an image is named in a file of `deploy/`, but for the program's own, of which an operator writes the digest.
+/// The images named in a file of `deploy/`, except the program's own, whose digest an operator writes.
 fn images(text: &str) -> Vec<String> {
     let named = text.lines().map(str::trim).filter_map(|line| {
         let image = line
@@ -33,7 +33,7 @@ fn every_image_in_deploy_is_named_by_its_digest() {
     }
 }
 
-/// The control: a tag is none.
+/// The control: a tag is no digest.
 #[test]
 fn a_tag_is_no_digest() {
     assert_eq!(images("FROM debian:12 AS build\n  image: sweep\n  image: postgres:17"), ["debian:12", "postgres:17"]);

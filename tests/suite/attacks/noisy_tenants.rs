@@ -27,7 +27,7 @@ impl Swept {
     }
 }
 
-/// Three tenants with so many orphans, and nothing else; with their orphans.
+/// Makes three tenants, each with so many orphans and nothing else.
 fn tenants_with(world: &mut World, orphans: [u32; 3]) -> [(Tenant, Vec<Id>); 3] {
     [0, 1, 2].map(|n| {
         let tenant = world.tenant(["one", "two", "three"][n]);
@@ -61,7 +61,7 @@ on_each_host! {
         world.orphans_of(&tenant, 0..30);
         let beside = world.orphans(&tenant.agent, 100..105);
         for issue in &beside {
-            // Of the same tenant, and of another agent.
+            // The issue keeps its tenant, and gets another agent.
             let agent = world.colleague(&tenant);
             world.set("issues", issue, &format!("assignee_agent_id = '{agent}'"));
             if world.on != On::Paperclip {
@@ -97,7 +97,8 @@ on_each_host! {
         assert_eq!((swept.exit, swept.held().1), (Conclusion::Done, &json!([])));
     }
 
-    /// Half of its issues look stranded, which is just plausible; with the other's two it is more than half of all.
+    /// Half of one tenant's issues look stranded, which is just plausible; with the other's two it is more than half of
+    /// all.
     fn a_tenant_at_the_edge_of_what_is_plausible_does_not_tip_the_balance_for_others(world) {
         let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
         world.orphans_of(&hostile, 0..25);
@@ -110,13 +111,13 @@ on_each_host! {
         assert_eq!(swept.issues("continued"), 27);
     }
 
-    /// All of its issues look stranded, and are as few as is plausible of one tenant.
+    /// All issues of one tenant look stranded, and are as few as is plausible for a tenant.
     fn a_small_tenant_does_not_tip_the_balance_for_small_ones(world) {
         let (hostile, other, third) = (world.tenant("evil"), world.tenant("acme"), world.tenant("idle"));
         world.orphans_of(&hostile, 0..20);
         world.orphans_of(&other, 100..101);
         world.at_work_of(&other, 200..209);
-        // All that a third one has, and yet so little.
+        // A third tenant's only issue is stranded.
         world.orphans_of(&third, 300..301);
 
         let swept = world.sweep_guarded();
@@ -138,7 +139,7 @@ on_each_host! {
         assert_eq!(swept.issues("continued"), 44);
     }
 
-    /// What is swept of a false picture now would make the rest plausible in the next sweep.
+    /// If a sweep did a part of an implausible picture, the rest would be plausible in the next sweep.
     fn a_picture_that_is_false_as_a_whole_is_let_through_in_no_sweep(world) {
         tenants_with(world, [20, 10, 9]);
 
@@ -202,7 +203,7 @@ fn the_report_the_log_and_one_notification_a_day_name_the_part() {
     assert_eq!(receiver.requests().len(), 1);
     assert!(receiver.requests()[0].body.contains("of the tenant evil"), "{:?}", receiver.requests());
 
-    // That all of it is held back now is another matter.
+    // The guard holding back all issues is a notification of its own.
     world.orphans_of(&other, 200..250);
     assert!(sweep().out.contains("no issue was touched"));
     assert_eq!(receiver.requests().len(), 2);

@@ -1,5 +1,4 @@
-//! A NUL character, which no text of PostgreSQL can have: a name with one names nothing, and nobody calls that an
-//! outage.
+//! PostgreSQL's texts cannot have a NUL character: a name with one names nothing, and no command calls that an outage.
 
 use std::fs::write;
 use std::path::Path;
@@ -15,7 +14,7 @@ use crate::support::world::on_each_database;
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
-/// A file in a directory of its own.
+/// Writes a file in a directory of its own.
 fn file(text: &str) -> (TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("file");
@@ -57,7 +56,7 @@ on_each_database! {
             let answer = ask(&page, &format!("GET {path}"), &[]);
             assert_eq!(answer.status, 404, "{path}: {}", answer.body);
         }
-        // `@1~issue~a%00b`
+        // The base64 of `@1~issue~a%00b`.
         assert_eq!(ask(&page, "GET /?after=QDF-aXNzdWV-YSUwMGI", &[]).status, 404);
     }
 
@@ -79,7 +78,7 @@ on_each_database! {
         sweep([]).env("DATABASE_URL_FILE", &path).run().refused(CONFIG, &says);
     }
 
-    /// It can be written into a place between two pages.
+    /// A client can write a NUL into the place between two pages.
     fn in_a_place_between_two_pages_is_no_place(world) {
         let ran = command_at(&world.url, ["attention", "--after", "@1~issue~a%00b"]).run();
         ran.refused(USAGE, &["--after"]);

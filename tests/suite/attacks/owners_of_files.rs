@@ -1,5 +1,5 @@
-//! Files of settings and secrets that belong to another user: he may change tomorrow whom the password and the messages
-//! go to. The tests give a file away as root; another user names a file that root has given away.
+//! Files of settings and secrets that belong to another user, who may change tomorrow where the password and the
+//! messages go. The tests give a file away as root; another user names a file that root has given away.
 
 use std::fs::write;
 use std::os::unix::fs::chown;
@@ -15,10 +15,10 @@ use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 
-/// Neither root nor anybody who runs the tests.
+/// A user who is neither root nor runs the tests.
 const STRANGER: u32 = 54_321;
 
-/// A file of this text that belongs to somebody else.
+/// Writes a file that belongs to another user.
 fn foreign(text: &str) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("file");
@@ -27,7 +27,7 @@ fn foreign(text: &str) -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Who is not root asks for it as root of a user namespace, in which the stranger is one of his subordinate users.
+/// Gives a file away. Without root, it is root of a user namespace, whose subordinate users include the stranger.
 fn give_away(path: &Path) {
     if geteuid().is_root() {
         return chown(path, Some(STRANGER), None).expect("a file of somebody else's");
@@ -82,7 +82,7 @@ fn nor_are_settings() {
     is_refused(sweep_at(&world.url, []).env("SWEEP_CONFIG", &path).run(), "SWEEP_CONFIG", &path);
 }
 
-/// libpq would read them, whoever wrote them.
+/// libpq would read these files, whoever wrote them.
 #[rstest]
 #[case("PGPASSFILE", "passfile")]
 #[case("PGSERVICEFILE", "servicefile")]
@@ -94,7 +94,7 @@ fn nor_what_libpq_reads(#[case] variable: &str, #[case] parameter: &str) {
     is_refused(sweep_at(&url, []).run(), parameter, &path);
 }
 
-/// An embedded database is opened whoever owns its file: with no more rights than this user's on it.
+/// A SQLite file may belong to anybody: sweep opens it with no more rights than its own user has.
 #[test]
 fn a_database_may_belong_to_another_user() {
     let world = World::new(On::Sqlite);

@@ -17,7 +17,7 @@ const UNAVAILABLE: i32 = 69;
 const CONFIG: i32 = 78;
 const NOT_GIVEN: &str = "asks for the password in clear text over a connection without TLS, so it was not given";
 
-/// Somebody who answers in the server's place: he has no TLS, asks for the password, and keeps all that he is sent.
+/// An impostor in the server's place: without TLS it asks for the password, and keeps all that it is sent.
 struct Impostor {
     port: u16,
     heard: Receiver<Vec<u8>>,
@@ -42,7 +42,7 @@ impl Impostor {
     }
 }
 
-/// Everything that clients have sent; they are gone, but their ends may not have been read yet.
+/// Everything that clients have sent; they are gone, but their last bytes may not have been read yet.
 fn all(heard: &Receiver<Vec<u8>>) -> String {
     let mut all = heard.recv_timeout(Duration::from_secs(30)).expect("a client");
     while let Ok(more) = heard.recv_timeout(Duration::from_millis(200)) {
@@ -58,7 +58,7 @@ fn ask_for_password(mut client: impl Read + Write) -> Vec<u8> {
     let (mut heard, mut buffer) = (Vec::new(), [0; 4096]);
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         heard.extend(&buffer[..length]);
-        // A client that has given its password would answer each further request with it.
+        // A client that gave its password would answer each further request with it.
         if buffer[0] == b'p' {
             break;
         }
@@ -70,7 +70,7 @@ fn ask_for_password(mut client: impl Read + Write) -> Vec<u8> {
     heard
 }
 
-/// In the environment, where libpq finds it for any form of address.
+/// Sets the password in the environment, where libpq finds it for any form of address.
 fn with_password(program: Program) -> Program {
     program.env("PGPASSWORD", "hunter2secret")
 }
@@ -101,7 +101,7 @@ fn nor_when_libpqs_own_variables_name_the_server() {
     assert!(!impostor.heard().contains("hunter2"));
 }
 
-/// They allow clear text over TLS alone.
+/// These values of libpq's variable allow clear text, but only over TLS.
 #[rstest]
 #[case::clear_text_alone("password", "PGREQUIREAUTH=password")]
 #[case::among_others("scram-sha-256,password", "authentication method requirement \"scram-sha-256\" failed")]
@@ -115,7 +115,7 @@ fn nor_when_libpqs_own_variable_allows_clear_text(#[case] allowed: &str, #[case]
     for program in [by_url, sweep(["--dry-run"]).env("PGSERVICE", "here").env("PGSERVICEFILE", service.path())] {
         with_password(program).env("PGREQUIREAUTH", allowed).run().says_once(CONFIG, &[says]);
     }
-    // So that there is something to be heard.
+    // This client sends something that the impostor hears.
     with_password(sweep_at(&format!("host=127.0.0.1 port={port} user=app"), [])).run();
     assert!(!impostor.heard().contains("hunter2"));
 }
@@ -131,8 +131,8 @@ fn nor_when_a_file_of_libpqs_services_allows_it() {
     assert!(!impostor.heard().contains("hunter2"));
 }
 
-/// A socket in a directory that everybody may write to is as good as a port; and TLS is never spoken there, whatever is
-/// asked for.
+/// A socket in a directory that everybody may write to is as open as a port, and libpq never speaks TLS there, whatever
+/// the URL asks for.
 #[rstest]
 #[case("")]
 #[case("&sslmode=require")]
@@ -148,7 +148,7 @@ fn nor_over_a_socket(#[case] further: &str) {
     assert!(!all(&heard).contains("hunter2"));
 }
 
-/// The control: so is the password given by who lets it be, and heard.
+/// The control: an operator who allows it gives the password away, and the impostor hears it.
 #[test]
 fn whoever_says_in_the_url_that_it_may_be_given_gives_it() {
     let impostor = Impostor::start();
@@ -157,7 +157,7 @@ fn whoever_says_in_the_url_that_it_may_be_given_gives_it() {
     assert!(impostor.heard().contains("hunter2secret"));
 }
 
-/// Each way by which a server may know its clients, on a real one.
+/// A real server that knows its clients in each of the possible ways.
 #[test]
 fn peers_trust_scram_md5_and_passwords_over_tls_go_on_working() {
     let server = Server::start();

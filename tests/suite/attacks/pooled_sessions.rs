@@ -1,4 +1,4 @@
-//! A pooler's session, in which a neighbour left settings of his: sweep goes by none of them.
+//! A pooler's session in which another client left its settings: sweep goes by none of them.
 
 use crate::support::databases::{connect, run};
 use crate::support::pooler::Pooler;
@@ -6,8 +6,8 @@ use crate::support::program::{command_at, migrate_at};
 use crate::support::scratch::{Role, Scratch, psql};
 use crate::support::world::{On, World};
 
-/// What a client may set that changes what statements do, whether they may do it, and what their commit promises.
-/// PgBouncer itself gives each client its own of the last five.
+/// The settings of a client that change what statements do, whether they may do it, and what their commit promises.
+/// PgBouncer itself gives each client its own values of the last five.
 const LEFT: [(&str, &str); 27] = [
     ("synchronous_commit", "off"),
     ("row_security", "off"),
@@ -38,7 +38,7 @@ const LEFT: [(&str, &str); 27] = [
     ("application_name", "neighbour"),
 ];
 
-/// What sweep sets itself, each time or when it connects; what BEGIN says; and what matters only to who makes tables.
+/// The settings that sweep or BEGIN sets, and those that matter only to a client that makes tables.
 const OURS: [&str; 15] = [
     "search_path", "lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "jit",
     "random_page_cost", "TimeZone", "client_encoding", "application_name", "plan_cache_mode",
@@ -46,17 +46,18 @@ const OURS: [&str; 15] = [
     "check_function_bodies", "default_tablespace",
 ];
 
-/// Only servers from version 17 on know it.
+/// Only servers from version 17 on have this setting.
 const LIMIT: &str = "select set_config('transaction_timeout', '1h', false) \
                      where current_setting('transaction_timeout', true) is not null";
 
-/// Has the only connection of a pooler keep all that, and the role of somebody else.
+/// Leaves all these settings, and another role, in the only connection of a pooler.
 fn leave(url: &str, role: &Role) {
     let settings: String = LEFT.iter().map(|(name, value)| format!("set {name} = {value};")).collect();
     run(&mut connect(url), &format!("reset role; {settings} {LIMIT}; set role {}", role.name));
 }
 
-/// Notes at each write of sweep's whose rights it has, and which settings are not those with which its session began.
+/// Records, at each write of sweep's, the role whose rights it has, and the settings that differ from those of a new
+/// session.
 const NOTE: &str = "
     create table public.noted (name text, setting text);
     grant insert on public.noted to public;

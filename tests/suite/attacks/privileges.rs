@@ -1,4 +1,4 @@
-//! Who owns the schema, and whom a migration would lend its rights.
+//! Owners of the schema, and roles to which a migration would lend its rights.
 
 mod functions;
 mod lent;
@@ -17,7 +17,7 @@ use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 
-/// What grants sweep's roles their rights.
+/// The file that grants sweep's roles their rights.
 const ROLES: &str = include_str!("../../../deploy/postgres/role.sql");
 
 fn is_superuser(role: &Role) -> bool {
@@ -25,7 +25,7 @@ fn is_superuser(role: &Role) -> bool {
     psql(&server(), &sql).expect("an answer") == "t"
 }
 
-/// Somebody who may create a schema made `sweep` first, with a table that every migration writes to.
+/// Has another role create the schema `sweep` first, with a table that every migration writes to.
 fn lay_a_trap(database: &Scratch, mallory: &Role) {
     database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
     run(
@@ -59,7 +59,7 @@ fn a_schema_that_somebody_else_made_first_gets_no_rights_of_a_migration() {
     assert!(error.contains("the schema sweep belongs to"), "{error}");
     assert!(!is_superuser(&mallory));
 
-    // The control: so much would the trap have given.
+    // The control: the trap would have given this much.
     let trapped = psql(&database.url, "insert into sweep.__diesel_schema_migrations values ('1')");
     assert!(trapped.is_ok() && is_superuser(&mallory), "{trapped:?}");
     run(&mut connect_server(), &format!("alter role {} nosuperuser", mallory.name));
@@ -85,7 +85,7 @@ fn what_others_put_into_our_schema_is_refused(#[case] statement: &str, #[case] s
 
     migrate_at(&database.url, []).run().refused(CONFIG, &[says, &mallory.name]);
 
-    // The control: what a role has nothing of in our schema, and may do nothing in it, is nobody to be afraid of.
+    // The control: a role that owns nothing in sweep's schema, and may do nothing there, is no danger.
     database.run(&format!("drop owned by {0} cascade; revoke all on schema sweep from {0}", mallory.name));
     migrate_at(&database.url, []).run().done();
 }
@@ -99,7 +99,7 @@ fn a_schema_in_which_everybody_may_create_is_refused() {
         .refused(CONFIG, &["the role public may create in the schema sweep", "revoke create"]);
 }
 
-/// Whoever administers a role may make anybody a member of it, without being asked.
+/// The administrator of a role may make anybody a member of it, without asking them.
 #[test]
 fn a_superuser_who_was_made_a_member_of_the_owner_is_refused_all_the_same() {
     let (database, mallory) = (Scratch::empty(), Role::new());
@@ -175,7 +175,7 @@ fn a_superuser_lends_his_rights_to_a_hosts_triggers_only_when_the_operator_says_
     assert!(error.contains("is a superuser, and the table public.activity_log"), "{error}");
 
     migrate_at(&database.url, ["--as-superuser"]).run().done();
-    // Nothing is made any more: there is nothing to be afraid of.
+    // Nothing is left to make, so no rights can be lent.
     migrate_at(&database.url, []).run().done();
 }
 
@@ -189,7 +189,7 @@ fn the_owner_of_the_hosts_tables_migrates_and_sweeps() {
     sweep_at(&url, []).run().done();
 }
 
-/// PostgreSQL lets every role hold any advisory lock, and for ever: nothing may wait for one.
+/// PostgreSQL lets every role hold any advisory lock for ever, so nothing may wait for one.
 #[test]
 fn a_role_that_may_only_connect_holds_up_neither_a_migration_nor_a_notification() {
     let mallory = Role::new();

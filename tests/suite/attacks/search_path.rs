@@ -1,4 +1,4 @@
-//! Functions and operators that others put where names are looked up: none of them is ever run.
+//! Functions and operators that others put where names are looked up: sweep runs none of them.
 
 use std::process::Command;
 
@@ -13,14 +13,13 @@ use crate::support::world::{On, World};
 
 const SHADOWS: &str = include_str!("search_path/shadows.sql");
 
-/// Relations by whose names a statement might look at the catalog, or at the schema `sweep`.
+/// The relations by whose names a statement might read the catalog, or the schema `sweep`.
 const RELATIONS: [&str; 15] = [
     "pg_class", "pg_namespace", "pg_roles", "pg_trigger", "pg_proc", "pg_auth_members", "pg_depend", "pg_shdepend",
     "pg_inherits", "issues", "sweeps", "recoveries", "issue_facts", "sessions", "__diesel_schema_migrations",
 ];
 
-/// Makes the shadows in the schema, and has everybody's names looked up there, before PostgreSQL's own when it is not
-/// `public`.
+/// Makes the shadows in the schema, and has all names looked up there; before PostgreSQL's own, unless it is `public`.
 fn shadow(database: &Scratch, schema: &str) {
     let relations: String =
         RELATIONS.map(|name| format!("create view {schema}.{name} as select evil.called() as id;\n")).concat();
@@ -35,7 +34,7 @@ fn shadow(database: &Scratch, schema: &str) {
     assert_eq!(shadows_run(database), 0);
 }
 
-/// Each run of a shadow counts, whether it was rolled back or not.
+/// How many shadows have run, even in transactions that were rolled back.
 fn shadows_run(database: &Scratch) -> i64 {
     let sql = "select case when is_called then last_value else 0 end as count from evil.calls";
     let psql = Command::new("psql")
@@ -111,7 +110,7 @@ fn no_command_runs_what_somebody_else_put_in_the_path(
     assert_eq!(shadows_run(&database), 0, "{}", daemon.log().join("\n"));
 }
 
-/// The control: whoever names no path runs them.
+/// The control: a statement without a path of its own runs the shadows.
 #[rstest]
 #[case::before_ours("evil", "select length('text'::text)")]
 #[case::beside_ours("public", "select 'a'::name || 'b'::name")]
@@ -123,8 +122,8 @@ fn a_statement_without_a_path_of_its_own_does(#[case] schema: &str, #[case] stat
     assert!(0 < shadows_run(&database));
 }
 
-/// Where nothing says otherwise, a session's temporary relations come first; and behind a transaction pooler the
-/// session is somebody else's.
+/// A session's temporary relations are looked up first by default, and behind a transaction pooler the session may be
+/// another client's.
 #[test]
 fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
     let mut world = World::new(On::Postgres);
@@ -151,8 +150,7 @@ fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
     assert_eq!(world.wakes_for(&issue), 1);
 }
 
-/// Nothing that a sweep sets outlives its transaction: whoever has the connection next behind a pooler would have it as
-/// well.
+/// No setting of a sweep outlives its transaction: behind a pooler the next client would have it as well.
 #[test]
 fn no_path_is_left_to_the_next_client_of_a_pooler() {
     let world = World::new(On::Postgres);
@@ -168,7 +166,7 @@ fn no_path_is_left_to_the_next_client_of_a_pooler() {
     assert!(before.contains("public"), "{before}");
 }
 
-/// Whoever owns the database may say so; a sweep says itself that it writes.
+/// The owner of the database may make transactions read-only by default; a sweep declares that it writes.
 #[test]
 fn a_database_whose_transactions_are_read_only_by_default_is_swept() {
     let mut world = World::new(On::Postgres);
@@ -180,7 +178,7 @@ fn a_database_whose_transactions_are_read_only_by_default_is_swept() {
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
 
-/// Names of types are read, and numbers, times and texts go both ways.
+/// sweep reads names of types, and reads and writes numbers, times and texts.
 #[test]
 fn a_database_that_reads_and_writes_values_in_its_own_way_is_migrated_and_swept() {
     let mut world = World::new(On::Postgres);

@@ -1,5 +1,5 @@
-//! What a server says while somebody connects is said to libpq, before anybody has proved who he is: it reaches no
-//! terminal and no log as it is.
+//! Messages that a server sends libpq before the client has authenticated it: none reaches a terminal or a log as it
+//! is.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,21 +14,21 @@ use crate::support::world::{On, World};
 
 const UNAVAILABLE: i32 = 69;
 
-/// Clears the terminal, names its window, and says something in sweep's name.
+/// Clears the terminal, names its window, and speaks in sweep's name.
 const FORGED: &str = "\x1b[2J\x1b]0;forged\x07\n2026-01-01T00:00:00Z  INFO sweep completed: forged\nsweep: forged";
 
-/// A message of the protocol: <https://www.postgresql.org/docs/current/protocol-message-formats.html>
+/// Builds a message of the protocol: <https://www.postgresql.org/docs/current/protocol-message-formats.html>
 fn message(of: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("a short message");
     [&[of], &length.to_be_bytes()[..], body].concat()
 }
 
-/// A notice, or an error, with this text.
+/// Builds a notice, or an error, with the forged text.
 fn said(of: u8, severity: &str) -> Vec<u8> {
     message(of, format!("S{severity}\0V{severity}\0C01000\0M{FORGED}\0\0").as_bytes())
 }
 
-/// Lets everybody in, talks before and after that, and says no more.
+/// Lets a client in, sends notices before and after, and then falls silent.
 fn talk(mut client: TcpStream) -> std::io::Result<()> {
     let mut heard = [0; 4096];
     let _ = client.read(&mut heard)?;
@@ -57,7 +57,7 @@ fn nothing_that_a_server_says_to_libpq_is_repeated_as_it_is(#[case] format: &str
     }
 }
 
-/// Whoever owns the database has its server say more: to each client, from the moment that he is let in.
+/// The owner of the database may have the server send more to each client, as soon as it is let in.
 #[test]
 fn nor_what_it_says_at_the_owners_wish() {
     let mut world = World::new(On::Postgres);
@@ -67,7 +67,7 @@ fn nor_what_it_says_at_the_owners_wish() {
     assert!(ran.err.lines().all(|line| line.contains("Z  INFO ")), "{ran}");
 }
 
-/// What libpq leaves out of account it says to nobody else: sweep does.
+/// libpq ignores such a file without a word; sweep warns of it.
 #[test]
 fn a_file_of_passwords_that_others_may_read_is_warned_of() {
     let server = Server::start();

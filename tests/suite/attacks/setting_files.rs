@@ -1,4 +1,4 @@
-//! Files of settings and secrets: what is not read, and what no error repeats.
+//! Files of settings and secrets: which ones are refused, and which texts no error repeats.
 
 use std::fs::{Permissions, set_permissions, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,10 +17,10 @@ use crate::support::world::{On, World};
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
-/// In each line that cannot be parsed.
+/// A secret in each line that cannot be parsed.
 const HIDDEN: &str = "hunter2";
 
-/// A file of these bytes, in a directory of its own.
+/// Writes a file of these bytes, in a directory of its own.
 fn file(bytes: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("sweep.env");
@@ -36,14 +36,14 @@ fn config(path: &Path) -> Program {
     sweep(["config", "--output", "json", "--config", text(path)])
 }
 
-/// What `sweep config` says that a setting is.
+/// The value of a setting, by `sweep config`.
 fn value_of(ran: &Ran, name: &str) -> Value {
     let reported = ran.json();
     let rows = reported["settings"].as_array().expect("settings");
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {ran}"))["value"].clone()
 }
 
-/// Runs it to its end; one that waits for a pipe or reads without end is stopped.
+/// Runs a program to its end; one that waits for a pipe or reads without end is killed.
 fn promptly(mut program: Program) -> Ran {
     let mut child = program.start();
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -138,7 +138,7 @@ fn a_file_that_is_shipped_is_accepted_with_any_of_its_lines(#[case] shipped: &st
     }
 }
 
-/// systemd would take quotes away, and read a backslash as the beginning of something; sweep does not.
+/// systemd would remove quotes and interpret backslashes, and sweep does not.
 #[rstest]
 #[case("deploy/systemd/sweep.env")]
 #[case("deploy/kubernetes/base/settings.env")]
@@ -161,7 +161,7 @@ fn quotes_around_a_value_are_warned_of_and_the_value_is_not_repeated() {
     assert!(!ran.err.contains(HIDDEN), "{ran}");
 }
 
-/// What is no file of a reasonable size, each with what is said of it.
+/// Paths that are no file of a reasonable size, each with the words of the refusal.
 fn no_files(directory: &TempDir) -> Vec<(PathBuf, &'static str)> {
     let at = |name: &str| directory.path().join(name);
     let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().expect("mkfifo");
@@ -210,7 +210,7 @@ fn a_file_of_a_mebibyte_is_read_and_one_byte_more_is_refused() {
     config(&path).run().refused(CONFIG, &["is larger than 1 MiB"]);
 }
 
-/// As Kubernetes mounts them, and systemd's credentials.
+/// Kubernetes mounts files as such links, and systemd its credentials.
 #[test]
 fn a_link_to_a_file_is_the_file() {
     let (directory, path) = file("SWEEP_LIMIT=7\n");
@@ -280,7 +280,7 @@ fn a_file_of_a_secret_that_others_may_write_is_refused() {
     run(0o644).done();
 }
 
-/// Put where the path of its file belongs, it is not repeated.
+/// A secret where the path of its file belongs is not repeated.
 #[test]
 fn a_secret_in_the_place_of_its_file_is_not_repeated() {
     for name in ["DATABASE_URL_FILE", "SWEEP_SLACK_URL_FILE", "SWEEP_PING_URL_FILE"] {

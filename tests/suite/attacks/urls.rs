@@ -14,7 +14,7 @@ const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;
 const CONFIG: i32 = 78;
 
-/// In each URL that holds one.
+/// The secret in each URL that holds one.
 const HIDDEN: &str = "hunter2";
 
 const WARNING: &str = "WARN --database holds a password, which every user of this machine can read";
@@ -56,7 +56,7 @@ fn the_warning_says_what_to_use_instead_and_stops_nothing() {
     assert!(!ran.err.contains(" WARN "), "{ran}");
 }
 
-/// Whoever types it is at a terminal, where otherwise only errors are logged.
+/// At a terminal, where a person types such a command, otherwise only errors are logged.
 #[test]
 fn the_warning_is_shown_at_a_terminal_as_well() {
     let pair = native_pty_system().openpty(PtySize { rows: 30, cols: 200, pixel_width: 0, pixel_height: 0 });
@@ -70,7 +70,7 @@ fn the_warning_is_shown_at_a_terminal_as_well() {
     let mut child = pair.slave.spawn_command(command).expect("sweep");
     drop(pair.slave);
     let mut printed = Vec::new();
-    // A terminal that nobody has open any more ends with an error.
+    // Reading a terminal that nobody has open any more ends with an error.
     let _ = std::io::Read::read_to_end(&mut reader, &mut printed);
     assert_eq!(child.wait().expect("an end").exit_code(), UNAVAILABLE as u32);
     let printed = String::from_utf8_lossy(&printed);
@@ -109,7 +109,7 @@ fn a_port_above_65535_is_refused_wherever_else_one_is_set() {
     sweep([]).env("PGHOST", "127.0.0.1").env("PGPORT", "65536").run().refused(CONFIG, &["invalid port number"]);
 }
 
-/// Services of clouds that hand out credentials to whoever asks from the machine.
+/// Services of clouds that give credentials to any program on the machine.
 #[rstest]
 #[case::azure_wire_server("168.63.129.16")]
 #[case::azure_wire_server_in_ipv6("[::ffff:168.63.129.16]")]
@@ -124,7 +124,7 @@ fn no_notification_goes_to_the_services_of_a_cloud(#[case] host: &str) {
     }
 }
 
-/// In a URL's query, in pairs, quoted, and in disguise.
+/// Secrets in a URL's query, in pairs, quoted, and in disguise.
 const HOLDING: [&str; 12] = [
     "postgres://app@db/app?passfile=/home/hunter2&sslmode=require",
     "postgres://app@db/app?sslmode=require&options=-c%20app.key%3Dhunter2",
@@ -155,7 +155,7 @@ fn config_hides_what_holds_or_names_a_secret_and_shows_the_rest() {
             }
         }
     }
-    // What cannot be parsed could hold anything.
+    // An address that cannot be parsed could hold anything.
     for url in ["host=db options='hunter2", "app:hun/hunter2@db?options=hunter2", "postgres://db/app?options=a&hunter2"]
     {
         let ran = sweep(["config"]).env("DATABASE_URL", url).run();
@@ -186,7 +186,7 @@ fn what_stands_in_the_place_of_a_name_is_not_repeated(#[case] url: &str) {
     }
 }
 
-/// README.md, and all below docs/ and deploy/.
+/// README.md, and all files below docs/ and deploy/.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut directories) = (vec![root.join("README.md")], vec![root.join("docs"), root.join("deploy")]);

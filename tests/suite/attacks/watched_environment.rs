@@ -16,11 +16,11 @@ use crate::support::wait::wait_for;
 use crate::support::watcher::{Watcher, path};
 use crate::support::world::{On, World, on_each_database};
 
-/// In each value that is sweep's own.
+/// The secret in each value that is sweep's own.
 const SECRET: &str = "hunter2";
 
-/// Sweep's own: settings, and what leads to its database. DATABASE_URL goes before DATABASE_URL_FILE, which nobody
-/// reads then.
+/// sweep's own variables: settings, and those that lead to its database. DATABASE_URL precedes DATABASE_URL_FILE, which
+/// is then never read.
 const OURS: [(&str, &str); 6] = [
     ("DATABASE_URL_FILE", "/run/hunter2"),
     ("PGPASSFILE", "/home/hunter2/.pgpass"),
@@ -33,11 +33,11 @@ const OURS: [(&str, &str); 6] = [
 const NAMES: &str =
     "DATABASE_URL, DATABASE_URL_FILE, PGPASSFILE, PGPASSWORD, SWEEP_METRICS_FILE, SWEEP_PING_URL, SWEEP_SLACK_URL";
 
-/// Not sweep's, though they look alike; each must be seen, else nothing would have been looked at.
+/// Variables that only look like sweep's. Each must be seen, or the test would have looked at nothing.
 const OTHERS: [(&str, &str); 4] =
     [("LANTERN", "lit"), ("PAGER", "lit"), ("DATABASE_URL_OF_THE_AGENT", "lit"), ("MY_SWEEP_LOG", "lit")];
 
-/// Is there nothing of sweep's own in it?
+/// True if a text holds nothing of sweep's own.
 fn is_clean(text: &str) -> bool {
     !text.contains(SECRET) && !text.contains("DATABASE_URL=")
 }
@@ -100,7 +100,7 @@ on_each_database! {
         assert!(text.starts_with(&format!("sweep: the command does not inherit {NAMES} (")), "{text}");
     }
 
-    /// Any process of the same user may read what a process was started with, for as long as that runs.
+    /// A process of the same user may read what another was started with, as long as that runs.
     fn the_calls_of_tmux_inherit_none_of_it_and_no_open_file(world) {
         let tmux = Tmux::running("while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done");
         let (url, programs) = (world.url.clone(), eavesdropper(&tmux.home));
@@ -142,7 +142,7 @@ on_each_database! {
             fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash"))
         });
 
-        // While it is being loaded it has a library open.
+        // A process that is being loaded has a library open.
         let open: BTreeSet<_> = wait_for("its three files", || {
             let files = fs::read_dir(of_agent("fd")).ok()?;
             let open: BTreeSet<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
@@ -155,7 +155,8 @@ on_each_database! {
         let (agents, sweeps) = (terminal_of(&process.0), terminal_of(&process.1));
         assert!(agents.0 == process.0 && agents.0 != sweeps.0 && agents.1 != sweeps.1, "{agents:?}, {sweeps:?}");
         for signals in ["SigBlk", "SigIgn"] {
-            // Each inherits what the process that started the tests blocks or ignores. Rust's programs ignore SIGPIPE.
+            // Processes inherit what the process that started the tests blocks or ignores. Programs in Rust ignore
+            // SIGPIPE.
             let inherited = signal_mask("self", signals) & !(1 << (13 - 1));
             assert_eq!(signal_mask(&process.0, signals) & !inherited, 0, "{signals}");
         }
@@ -167,7 +168,7 @@ on_each_database! {
     }
 }
 
-/// The signals that a process blocks (`SigBlk`) or ignores (`SigIgn`), a bit for each.
+/// The signals that a process blocks (`SigBlk`) or ignores (`SigIgn`), one bit each.
 fn signal_mask(process: &str, signals: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
     let mask = status.lines().find_map(|line| line.strip_prefix(signals)?.strip_prefix(":\t"));
@@ -181,7 +182,7 @@ fn terminal_of(process: &str) -> (String, String) {
     (fields[3].to_owned(), fields[4].to_owned())
 }
 
-/// A `tmux` that notes what it is started with; in a directory of its own.
+/// Makes a `tmux` that records what it is started with, in a directory of its own.
 fn eavesdropper(home: &TempDir) -> std::path::PathBuf {
     let directory = home.path().join("programs");
     fs::create_dir(&directory).expect("a directory");
@@ -213,12 +214,12 @@ fn a_pane_has_an_environment_of_its_own() {
     sweep(words).run().refused(64, &["--inherit-env", "--tmux"]);
 }
 
-/// Reads what it can of a process of the same user: of the one with this number, else of the one that started it.
+/// Reads what it can of a process of the same user: the one with this number, or else its parent.
 const SPY: &str = "exec 2> /dev/null; at=/proc/${1:-$PPID}; for name in environ mem fd/0; do true < $at/$name && echo \
     opened $name; done; \
     tr '\\0' '\\n' < $at/environ; ls $at/fd > /dev/null && echo listed its files; echo looked";
 
-/// Nothing, although it tried.
+/// Checks that the spy tried, and saw nothing.
 #[track_caller]
 fn assert_saw_nothing(spy: &str) {
     assert_eq!(spy.trim_end(), "looked");
@@ -243,7 +244,7 @@ fn an_agent_cannot_read_the_environment_the_memory_or_the_files_of_its_watcher()
 #[test]
 fn nobody_else_can_read_them_of_any_command() {
     let home = home_of_nobody();
-    // Connected to, a command is well under way, and waits for a server that says nothing.
+    // A command that is connected is well under way, and waits for a server that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("postgres://sweep:hunter2@{}/sweep", silent.local_addr().expect("an address"));
     for words in [&[][..], &["status"], &["migrate"], &["explain", "issue", "ACM-1"], &["daemon", "--http", "off"]] {
@@ -263,8 +264,8 @@ fn text_of(command: &mut Command) -> String {
 fn home_of_nobody() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
-    // By another process: a program that is open for writing cannot be started, and whatever another test starts
-    // meanwhile would hold a file of this process open.
+    // Another process copies the program: a program that is open for writing cannot be started, and a process that
+    // another test starts meanwhile would keep this process's file open.
     assert!(Command::new("cp").arg(BINARY).arg(home.path().join("sweep")).status().expect("cp").success());
     if rustix::process::geteuid().is_root() {
         let chown = Command::new("chown").arg("nobody").arg(home.path()).status();
@@ -273,7 +274,7 @@ fn home_of_nobody() -> TempDir {
     home
 }
 
-/// At this home. Root may read everything, so that another user has to try; who is none is it.
+/// Runs `sweep` at this home, as another user if the tests run as root, which may read everything.
 fn as_nobody(home: &TempDir, words: &[&str]) -> Command {
     let is_root = rustix::process::geteuid().is_root();
     let user: &[&str] =

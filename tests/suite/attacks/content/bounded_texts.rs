@@ -1,4 +1,5 @@
-//! Every text of sweep's own tables has a bound: whoever may write one could otherwise fill the memory of each sweep.
+//! Every text of sweep's own tables has a bound: otherwise a role that may write one could fill the memory of each
+//! sweep.
 
 use diesel::connection::SimpleConnection;
 use sweep::rules::Policy;
@@ -8,7 +9,7 @@ use crate::support::program::{command_at, sweep_at};
 use crate::support::scratch::psql;
 use crate::support::world::{On, World};
 
-/// The columns of the schema whose length no check bounds, and no type; or a time that programs cannot read.
+/// The columns of the schema whose length neither a check nor a type bounds, and times that programs cannot read.
 const UNBOUNDED: &str = "select string_agg(relname || '.' || attname, ' ' order by 1)
     from pg_class c join pg_attribute a on attrelid = c.oid and attnum > 0 and not attisdropped
     join pg_type t on t.oid = atttypid
@@ -17,7 +18,7 @@ const UNBOUNDED: &str = "select string_agg(relname || '.' || attname, ' ' order 
       and not exists (select from pg_constraint k
                       where k.conrelid = c.oid and contype = 'c' and conkey @> array[attnum])";
 
-/// Those of which a single value may be large.
+/// The columns of which a single value may be large.
 const LARGE: &str = "select string_agg(conrelid::regclass || ' ' || bound[1], ', ' order by 1)
     from pg_constraint, regexp_matches(pg_get_constraintdef(oid), 'length\\(.*<= (\\d+)') bound
     where connamespace = 'sweep'::regnamespace and contype = 'c' and 100000 < bound[1]::bigint";
@@ -26,14 +27,14 @@ const LARGE: &str = "select string_agg(conrelid::regclass || ' ' || bound[1], ',
 fn each_text_of_the_ledger_has_a_bound() {
     let world = World::new(On::Paperclip);
     assert_eq!(psql(&world.url, UNBOUNDED).as_deref(), Ok(""));
-    // Of the one there is one row; of the other ten are read, or one for each shard.
+    // The table host has one row, and a sweep reads ten rows of sweeps, or one for each shard.
     assert_eq!(psql(&world.url, LARGE).as_deref(), Ok("sweep.host 1000000, sweep.sweeps 200000"));
     // The control: a column without a bound is found.
     psql(&world.url, "alter table sweep.sweeps add column remark text").expect("a column");
     assert_eq!(psql(&world.url, UNBOUNDED).as_deref(), Ok("sweeps.remark"));
 }
 
-/// A step of a stalled plan is looked at together with the others, but for too many.
+/// A sweep examines the steps of a stalled plan together, unless there are too many.
 #[test]
 fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {
     for on in [On::Postgres, On::Sqlite] {
@@ -53,7 +54,7 @@ fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {
     }
 }
 
-/// Of each step that sweep did something about, all steps of its plan are read, with their titles and their plan's.
+/// For each step that sweep did something about, it reads all steps of the plan, with their titles and the plan's.
 #[test]
 fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
     for on in [On::Postgres, On::Sqlite] {
@@ -76,7 +77,7 @@ fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
     }
 }
 
-/// With titles of 60 MB. The status of all work shows the plan among the others.
+/// The steps have titles of 60 MB. The status of all work shows their plan among the others.
 #[test]
 fn a_plan_of_many_steps_costs_the_status_of_the_others_nothing() {
     for on in [On::Postgres, On::Sqlite] {
@@ -98,7 +99,7 @@ fn a_plan_of_many_steps_costs_the_status_of_the_others_nothing() {
     }
 }
 
-/// A watcher writes by which limits it examines its session; others may write anything there.
+/// A watcher writes the limits by which it examines its session; others may write anything there.
 #[test]
 fn what_stands_for_the_watcher_of_a_session_costs_its_explanation_nothing() {
     for on in [On::Postgres, On::Sqlite] {
@@ -115,7 +116,7 @@ fn what_stands_for_the_watcher_of_a_session_costs_its_explanation_nothing() {
     }
 }
 
-/// Characters of three bytes, and lines of none.
+/// The sessions print characters of three bytes, or empty lines.
 #[test]
 fn what_many_sessions_print_costs_a_sweep_no_memory() {
     for (on, printed) in [On::Postgres, On::Sqlite].into_iter().flat_map(|on| ["─", "\n"].map(|printed| (on, printed)))
@@ -136,7 +137,7 @@ fn what_many_sessions_print_costs_a_sweep_no_memory() {
     }
 }
 
-/// By SQL of one's own: whoever gives so many is answered in proportion to what is shown.
+/// SQL of somebody's own wrote so many exemptions and failures; the answer is in proportion to what is shown.
 #[test]
 fn of_many_exemptions_and_failures_the_oldest_are_listed() {
     for on in [On::Postgres, On::Sqlite] {
@@ -164,7 +165,8 @@ fn of_many_exemptions_and_failures_the_oldest_are_listed() {
     }
 }
 
-/// A page has 50,000 candidates in memory. What follows a NUL counts as well, and each byte that is no UTF-8.
+/// A page of candidates is in memory, with 50,000 ids. The bound counts what follows a NUL as well, and each byte that
+/// is no UTF-8.
 #[test]
 fn an_id_of_many_characters_is_refused_by_a_file() {
     let mut world = World::new(On::Sqlite);
@@ -181,7 +183,7 @@ fn an_id_of_many_characters_is_refused_by_a_file() {
     assert!(world.db.batch_execute(&with_no_keys).is_err(), "{issue}");
 }
 
-/// What the ledger and the outbox keep is bounded by their tables, whoever writes it.
+/// The tables bound the texts of the ledger and the outbox, whichever program writes them.
 #[test]
 fn a_text_of_a_file_is_bounded_behind_a_nul_as_well() {
     let mut world = World::new(On::Sqlite);
@@ -194,7 +196,7 @@ fn a_text_of_a_file_is_bounded_behind_a_nul_as_well() {
     }
 }
 
-/// By SQL of one's own, as `sweep_operator` may write.
+/// `sweep_operator` may write such a reason by SQL of its own.
 #[test]
 fn a_reason_of_megabytes_is_refused_by_the_database() {
     for on in [On::Postgres, On::Sqlite] {

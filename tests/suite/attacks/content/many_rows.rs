@@ -5,10 +5,10 @@ use sweep::rules::Id;
 use super::small;
 use crate::support::world::{On, World};
 
-/// What a transaction has fetched of a table by its indexes.
+/// SQL for how many rows of a table a transaction has fetched by its indexes.
 const FETCHED: &str = "select coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables where relid = ";
 
-/// In one transaction, as a sweep reads it.
+/// How many rows of a table a sweep fetches to read an issue.
 fn fetched(world: &mut World, table: &str, issue: &Id) -> i64 {
     world.run("begin");
     world.run(&format!("do $$ begin perform * from sweep.issue_facts where subject_id = '{issue}'; end $$"));
@@ -45,7 +45,7 @@ fn of_many_runs_of_one_issue_the_latest_thousand_are_read() {
     }
 }
 
-/// A chain of parents, of which the topmost is on hold.
+/// Makes a chain of parents whose topmost issue is on hold.
 fn chain(world: &mut World, length: u32) -> Id {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
@@ -76,11 +76,11 @@ fn above_its_hundredth_ancestor_nobody_looks_and_that_is_said() {
 
     assert_eq!(swept.outcome(&deep), "skipped", "{}", swept.json);
     assert_eq!(swept.subject(&deep)["reason"], "it has more than 100 ancestors, and any of them may be on hold");
-    // The control: the hold is found as far as one looks.
+    // The control: a hold on a nearer ancestor is found.
     assert_eq!(swept.outcome(&shallow), "waiting", "{}", swept.json);
 }
 
-/// All live runs and pending wakes of all companies are looked at together: nobody may make that take long.
+/// A sweep reads the live runs and pending wakes of all companies together: nobody may make that take long.
 #[test]
 fn documents_too_large_to_unpack_cost_the_work_of_their_own_agent_only() {
     let mut world = World::new(On::Paperclip);
@@ -135,7 +135,7 @@ fn a_hundred_thousand_comments_are_nothing_to_a_sweep() {
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
 
-/// A sweep remembers the ledger's counts, and the metrics show them: of kinds and destinations that there are.
+/// A sweep records the ledger's counts, and the metrics show them, only for kinds and destinations that exist.
 #[test]
 fn names_that_nobody_knows_in_sweeps_own_tables_cost_nothing() {
     let mut world = World::new(On::Postgres);
@@ -179,7 +179,7 @@ fn the_steps_of_a_plan_are_read_one_by_one() {
     assert_eq!((&shown["derived"], &shown["steps"][0]["id"]), (&"stalled".into(), &step.0.into()));
 }
 
-/// What one company may write into its own rows about another's.
+/// One company may write anything into its own rows about the issues of another.
 #[test]
 fn a_company_neither_holds_up_nor_reads_another_ones_issue() {
     let mut world = World::new(On::Paperclip);

@@ -1,4 +1,4 @@
-//! What is held back of one tenant, or of one agent, is held back again, and costs no other anything.
+//! The part of a tenant or an agent that is held back is held back again, and costs nobody else anything.
 
 use serde_json::json;
 use sweep::conclusion::Conclusion;
@@ -42,7 +42,7 @@ on_each_host! {
         assert_eq!(world.sweep_guarded().held().1, &json!([]));
     }
 
-    /// Where all there is belongs to tenants that are held back, each is lifted by itself.
+    /// If all work belongs to tenants that are held back, each is released by itself.
     fn a_tenant_that_heals_is_swept_though_the_other_is_still_held_back(world) {
         let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
         world.orphans_of(&hostile, 0..30);

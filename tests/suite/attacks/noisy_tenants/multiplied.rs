@@ -1,7 +1,7 @@
-//! What a tenant can have many of costs in proportion to their number: never the number of one thing times that of
-//! another, which a tenant of 8,000 sessions on one issue would make a sweep's whole time of.
+//! Work that a tenant can have much of costs in proportion to its amount, and never the product of two amounts: a
+//! tenant with 8,000 sessions on one issue would take a sweep's whole time.
 //!
-//! Without a clock: PostgreSQL says how many rows a query looked at, and SQLite's program how many steps it took.
+//! No clock measures this: PostgreSQL counts the rows that a query reads, and SQLite the steps of its program.
 
 mod paperclip;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::program::sweep_at;
 use crate::support::world::{On, World};
 
-/// The issue, the agent and the plan that all of it belongs to, and as many numbers as there are of the rest.
+/// The issue, the agent and the plan to which everything belongs, and the numbers up to N.
 const OWNERS: &str = "
     insert into agents (id, name) values (ID('agent'), 'Ada'), (ID('other'), 'Bob');
     insert into issues (id, identifier, title, status, assignee_agent_id, updated_at)
@@ -23,12 +23,12 @@ const OWNERS: &str = "
     insert into plans (id, title, status, agent_id, issue_id)
         values (ID('plan'), 'p', 'executing', ID('agent'), ID('issue'));";
 
-/// Crashed ones.
+/// N crashed sessions.
 const SESSIONS: &str = "
     insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
         select ID('s' || i), ID('issue'), ID('agent'), 'active', YESTERDAY, LATER, 1 from n;";
 
-/// Live sessions of an agent that the issue is not assigned to.
+/// N live sessions of an agent that does not have the issue.
 const ANOTHERS: &str = "
     insert into sessions (id, issue_id, agent_id, status, started_at)
         select ID('o' || i), ID('issue'), ID('other'), 'active', YESTERDAY from n;";
@@ -40,7 +40,7 @@ const STEPS: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         select ID('t' || i), ID('plan'), i, 's', 'in_progress', YESTERDAY from n;";
 
-/// Of each step one.
+/// A live run for each step.
 const LIVE: &str = "
     insert into runs (id, agent_id, plan_step_id, status, created_at)
         select id, ID('agent'), id, 'running', YESTERDAY from plan_steps;";
@@ -49,29 +49,29 @@ const PLANS: &str = "
     insert into plans (id, title, status, agent_id, issue_id)
         select ID('p' || i), 'p', 'executing', ID('agent'), ID('issue') from n;";
 
-/// Others of the agent.
+/// N other issues of the agent.
 const ISSUES: &str = "
     insert into issues (id, identifier, title, status, assignee_agent_id, updated_at)
         select ID('i' || i), 'F-' || i, 'x', 'in_progress', ID('agent'), YESTERDAY from n;";
 
-/// Of the issue.
+/// N wakes of the issue.
 const WAKES: &str = "
     insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
         select ID('w' || i), ID('agent'), ID('issue'), 'issue_continuation_needed', 'x', 'queued' from n;";
 
-/// Each of its own step.
+/// A wake for each step.
 const WAKES_OF_STEPS: &str = "
     insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status)
         select id, ID('agent'), id, 'x', 'x', 'queued' from plan_steps;";
 
-/// All of one step.
+/// N wakes of one step.
 const WAKES_OF_A_STEP: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         values (ID('t0'), ID('plan'), 0, 's', 'in_progress', YESTERDAY);
     insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status)
         select ID('w' || i), ID('agent'), ID('t0'), 'x', 'x', 'queued' from n;";
 
-/// The wakes were taken, and their runs have ended.
+/// Has the wakes taken, and their runs ended.
 const TAKEN: &str = "
     update wakes set status = 'claimed';
     insert into runs (id, agent_id, issue_id, wake_id, status, created_at, finished_at)
@@ -81,7 +81,7 @@ const RUNS: &str = "
     insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
         select ID('r' || i), ID('agent'), ID('issue'), 'succeeded', YESTERDAY, LATELY from n;";
 
-/// What sweeps did about the issue, N times.
+/// N rows of the ledger about the issue.
 const LEDGER: &str = "
     insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
                             created_at, settled_at)
@@ -147,14 +147,14 @@ fn what_is_many_of_one_tenant_is_looked_at_in_proportion(
     is_in_proportion(on, &["session", "issue", "step"], &|n| format!("{OWNERS} {} {}", numbers(on, n), fills.concat()));
 }
 
-/// Of the runs of an issue a thousand are read, and more than these are there.
+/// A sweep reads a thousand runs of an issue, which has more.
 #[test]
 fn issues_beside_thousands_of_runs_of_one_are_looked_at_in_proportion() {
     let on = On::Postgres;
     compare([1500, 3000], 0, on, &["issue"], &|n| format!("{OWNERS} {} {ISSUES} {RUNS}", numbers(on, n)));
 }
 
-/// Of each of forty stalled plans one step is stalled, and all others go on; each look sees steps of all plans.
+/// In each of forty stalled plans one step is stalled and all others go on; each look sees steps of all plans.
 #[test]
 fn the_steps_of_a_plan_are_asked_who_holds_it_once_in_a_sweep() {
     let read = |steps: u32| {
@@ -181,7 +181,7 @@ fn the_steps_of_a_plan_are_asked_who_holds_it_once_in_a_sweep() {
     assert!(more <= 2.5 * fewer, "of so many {fewer}, and of twice as many {more}");
 }
 
-/// The numbers up to so many.
+/// SQL for the numbers up to `n`.
 fn numbers(on: On, n: u32) -> String {
     match on {
         On::Sqlite => format!(
@@ -192,8 +192,8 @@ fn numbers(on: On, n: u32) -> String {
     }
 }
 
-/// In the words of a database: what an id is, and what time it was. No row is of this second: how long a query takes
-/// to come would decide what it finds.
+/// Replaces the words for ids and times by SQL of a database. No time is within this second, or the speed of a query
+/// would decide what it finds.
 fn said_on(on: On, sql: &str) -> String {
     let (id, times) = match on {
         On::Sqlite => (
@@ -208,20 +208,20 @@ fn said_on(on: On, sql: &str) -> String {
     words.fold(sql.replace("ID(", id), |sql, (word, time)| sql.replace(word, time))
 }
 
-/// Twice as much of everything costs about twice as much to look at together; and one of many costs what it did.
+/// Checks that twice as much of everything costs about twice as much to read together, and one subject costs the same.
 #[track_caller]
 fn is_in_proportion(on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
     compare([300, 600], 0, on, kinds, fill);
 }
 
-/// Each of so many rows a take of one subject may look at as well.
+/// Compares the costs of `n` and `twice` of everything. Taking one subject may read `of_its_own` rows more.
 #[track_caller]
 fn compare([n, twice]: [u32; 2], of_its_own: u32, on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
     let views = kinds.iter().flat_map(|kind| ["candidates", "states", "work_state"].map(|of| format!("{kind}_{of}")));
     let others = ["unserved_continuations", "false_rescues", "untaken_wakes"].map(str::to_owned);
     let of_host = Some("left_issues".to_owned()).filter(|_| on == On::Paperclip);
     let all = views.chain(others).chain(of_host).map(|view| format!("select * from {view}"));
-    // As a sweep reads them: a page of subjects, and then one by one.
+    // A sweep reads a page of subjects, and then single ones.
     let pages = kinds.iter().map(|kind| {
         let ids = format!("select subject_id from {kind}_candidates");
         let are_wanted = if on == On::Sqlite { format!("in ({ids})") } else { format!("= any (array({ids}))") };
@@ -234,20 +234,20 @@ fn compare([n, twice]: [u32; 2], of_its_own: u32, on: On, kinds: &[&str], fill: 
     let cost = |n: u32| {
         let mut world = World::new(on);
         let id = "create function pg_temp.id(name text) returns uuid language sql immutable return md5(name)::uuid;";
-        // As a transaction of sweep's begins.
+        // A transaction of sweep's begins like this.
         let (before, after) = if on == On::Sqlite { ("", "") } else { (id, "analyze; set random_page_cost = 1.1") };
         world.run(&format!("{before} {} {after}", said_on(on, &fill(n))));
         let costs =
             |queries: &[String], world: &mut World| queries.iter().map(|query| work(world, query)).collect::<Vec<_>>();
         let of_many = costs(&whole, &mut world);
-        // As a take says to the facts of a host.
+        // A take tells a host's facts that one subject is read.
         if on != On::Sqlite {
             world.run("set sweep.facts_of = 'one'");
         }
         (of_many, costs(&single, &mut world))
     };
     let (fewer, more) = (cost(n), cost(twice));
-    // What is small is planned in another way than what is large.
+    // PostgreSQL plans small tables in another way than large ones.
     let a_plans_own = if on == On::Sqlite { 1000.0 } else { 6000.0 };
     for ((query, fewer), more) in whole.iter().zip(fewer.0).zip(more.0) {
         assert!(more <= 2.5 * fewer + a_plans_own, "{query}: of so many {fewer}, and of twice as many {more}");
@@ -258,7 +258,7 @@ fn compare([n, twice]: [u32; 2], of_its_own: u32, on: On, kinds: &[&str], fill: 
     }
 }
 
-/// How much a query looks at.
+/// The cost of a query: rows read, or steps taken.
 fn work(world: &mut World, query: &str) -> f64 {
     match world.on {
         On::Sqlite => steps_taken(world, query),
@@ -281,7 +281,7 @@ struct Line {
     text: String,
 }
 
-/// How many rows the nodes of the plan of a query have looked at.
+/// How many rows the nodes of a query's plan have read.
 fn rows_looked_at(world: &mut World, query: &str) -> f64 {
     fn sum(plan: &Value) -> f64 {
         let number = |name: &str| plan[name].as_f64().unwrap_or_default();

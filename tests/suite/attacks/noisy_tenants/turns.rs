@@ -9,7 +9,7 @@ use crate::support::program::{Ran, sweep_at};
 use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
-    /// The later a number, the longer idle.
+    /// The higher its number, the longer an issue has been idle.
     fn a_tenant_with_older_work_leaves_the_others_their_turn(world) {
         let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
         let old = world.orphans_of(&hostile, 100..110);
@@ -25,10 +25,10 @@ on_each_host! {
     }
 }
 
-/// More than a page of a scan.
+/// More issues than a page of a scan holds.
 const MANY: usize = 50_010;
 
-/// So many old issues of the tenant evil wait.
+/// Makes so many old issues of the tenant evil that wait.
 fn many_wait(world: &mut World, agent: &Id) {
     world.run(&format!(
         "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
@@ -48,8 +48,8 @@ fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_
              values ('E-0', 'x', 'in_progress', '{}', 'evil', now() - interval '8 days')",
         other.agent
     ));
-    // Where one alone may be continued, the older one would be if it came first. The order in which they are reported
-    // says less: what is continued is reported when it is done.
+    // With a limit of one, the older issue would be continued if it came first. The order of the report says less: a
+    // continued issue is reported when it is done.
     let first = sweep_at(&world.url, ["--dry-run", "--limit", "1", "--output", "ndjson", "--no-guard"]).run().done();
     let continued: Vec<&str> = first.out.lines().filter(|line| line.contains("\"outcome\":\"continued\"")).collect();
     assert!(continued.len() == 1 && continued[0].contains(&young[0].0), "{continued:?}");
@@ -58,9 +58,9 @@ fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_
     assert!(swept.contains(&format!("\"waiting\":{MANY}")) && swept.contains("\"continued\":2"), "{swept}");
 }
 
-/// The tenants' issues are as old as each other's, and the ids of one tenant come before those of the other. Five
-/// issues are looked at, in turns, so the third of the second tenant is the oldest that is left. A document of JSON has
-/// six characters for one that cannot be printed.
+/// The issues of both tenants have the same ages, and the ids of one tenant come first. Five issues are examined, in
+/// turns, so the third of the second tenant is the oldest that is left. JSON has six characters for each one that
+/// cannot be printed.
 #[test]
 fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
     for on in [On::Postgres, On::Sqlite] {
@@ -98,14 +98,14 @@ fn each_of_many_of_two_tenants_that_is_not_looked_at_is_counted() {
     }
 }
 
-/// A dry run of the issues takes so many milliseconds without the guard.
+/// How many milliseconds a dry run of the issues takes without the guard.
 fn looks_for(world: &World) -> u128 {
     let began = Instant::now();
     sweep_at(&world.url, ["--only", "issues", "--dry-run", "--no-guard", "--quiet"]).run().done();
     began.elapsed().as_millis()
 }
 
-/// A sweep of the issues with the guard, which has half of so many milliseconds for the first tenant.
+/// Runs a guarded sweep of the issues with this deadline; the guard has half of it for the first tenant.
 fn guarded(world: &World, milliseconds: u128) -> Ran {
     let deadline = format!("{milliseconds}ms");
     let sweep = sweep_at(&world.url, ["--only", "issues", "--deadline", &deadline, "--output", "json"]);
@@ -125,7 +125,7 @@ fn a_tenant_that_the_guard_has_no_time_to_look_at_is_held_back_and_leaves_the_ot
     assert!(ran.err.contains("look stranded, and there was no time to look at the rest"), "{ran}");
 }
 
-/// The guard sees thousands of them, and not half.
+/// The guard sees thousands of the issues, but not half of them.
 #[test]
 fn a_tenant_of_which_all_is_stranded_is_held_back_however_little_time_there_is() {
     let mut world = World::new(On::Postgres);
@@ -139,7 +139,7 @@ fn a_tenant_of_which_all_is_stranded_is_held_back_however_little_time_there_is()
     assert_eq!((&issues["held_back"][0]["tenant"], &issues["continued"]), (&"evil".into(), &1.into()), "{ran}");
 }
 
-/// By a count, and where the number of those that may be stranded is exactly half.
+/// A count decides this, even where exactly half of the issues may be stranded.
 #[test]
 fn a_large_tenant_that_is_plausible_takes_no_time_of_the_judgement_of_the_others() {
     for are_healthy in [0, MANY] {
@@ -158,7 +158,7 @@ fn a_large_tenant_that_is_plausible_takes_no_time_of_the_judgement_of_the_others
     }
 }
 
-/// What one kind has to do does not take the time of the others.
+/// The work of one kind does not take the time of the others.
 #[test]
 fn a_tenant_whose_sessions_take_all_the_time_leaves_the_issues_of_others_their_share() {
     let mut world = World::new(On::Postgres);

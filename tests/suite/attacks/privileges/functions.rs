@@ -1,4 +1,4 @@
-//! Functions of the schema `sweep`: who may call which stands in a function's comment, and no role gets more.
+//! Functions of the schema `sweep`: the comment on each says who may call it, and no role gets more.
 
 use rstest::rstest;
 
@@ -13,7 +13,7 @@ const CONFIG: i32 = 78;
 const UP: &str = "postgres/0001_work/up.sql";
 const DOWN: &str = "postgres/0001_work/down.sql";
 
-/// The example's folder, with a function that changes all tasks with its owner's rights.
+/// Copies the example's folder, with a function that changes all tasks with its owner's rights.
 fn with_a_function(comment: &str, volatility: &str) -> Folder {
     let folder = Folder::new();
     let up = std::fs::read_to_string(folder.path().join(UP)).expect("a file");
@@ -44,7 +44,7 @@ fn tables() -> Scratch {
 fn a_function_that_only_triggers_call_is_granted_to_nobody() {
     let database = tables();
     with_a_function("", "volatile").migrate(&database).done();
-    // As an earlier version of the file granted them, by their shape.
+    // An earlier version of the file granted functions by their shape.
     psql(&database.url, ROLES).expect("the roles");
     psql(&database.url, "grant execute on function sweep.close_all to sweep_reader").expect("a grant");
     psql(&database.url, ROLES).expect("the roles");
@@ -121,7 +121,7 @@ fn a_host_that_grants_what_stands_in_its_schema_keeps_no_promise() {
     }
 }
 
-/// The detail of PostgreSQL's error is the whole row, with what the role may not read.
+/// The detail of PostgreSQL's error is the whole row, with columns that the role may not read.
 #[test]
 fn a_write_that_a_hosts_tables_refuse_shows_nothing_of_their_rows() {
     let mut world = World::new(On::Paperclip);
@@ -158,8 +158,7 @@ fn a_write_that_a_hosts_tables_refuse_shows_nothing_of_their_rows() {
     }
 }
 
-/// Why the views are no security barriers: a function in a question, which may be called with rows that a view leaves
-/// out, tells nothing that whoever looks may not read anyway. docs/decisions.md has the price.
+/// Views may be no security barriers because nothing is hidden by them: decisions.md#views-are-no-barriers
 #[test]
 fn the_views_with_texts_leave_out_no_subject_whatever_its_state() {
     let mut world = World::new(On::Postgres);
@@ -178,7 +177,7 @@ fn the_views_with_texts_leave_out_no_subject_whatever_its_state() {
     }
 }
 
-/// PostgreSQL counts a procedure with the routines, but not with the functions.
+/// PostgreSQL counts a procedure among the routines, but not among the functions.
 #[test]
 fn a_procedure_that_was_granted_is_taken_back() {
     let database = tables();

@@ -1,4 +1,4 @@
-//! All that a host's tables, sweep's own, or a copy run of others': refused before it is run.
+//! Code of others that a host's tables, sweep's own tables, or a copy would run: it is refused before it runs.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ use crate::support::program::{command_at, migrate_at};
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
 use crate::support::server::Server;
 
-/// A schema `lent`, in which the role has made one of each kind of thing that tables may run, or be.
+/// Makes a schema `lent`, in which the role has one of each kind of thing that tables may run, or be.
 fn lend(database: &Scratch, mallory: &Role) {
     database.run(&format!("create schema lent authorization {}; grant usage on schema lent to public", mallory.name));
     run(
@@ -72,7 +72,7 @@ fn whatever_of_a_strangers_a_hosts_table_runs_is_refused() {
         let names = [("{t}", "public.issue_comments"), ("{m}", &mallory.name), ("{o}", "sweep_test_host")];
         database.run(&names.iter().fold(statement.to_owned(), |text, (name, value)| text.replace(name, value)));
         migrate_at(&owner, []).run().refused(CONFIG, &[says, &mallory.name]);
-        // The control: the operator knows that host.
+        // The control: the operator names that host.
         migrate_at(&owner, ["--host", "paperclip"]).run().done();
     }
 }
@@ -91,7 +91,7 @@ fn whatever_of_a_strangers_a_table_of_sweeps_runs_is_refused() {
     }
 }
 
-/// PostgreSQL keeps no list of what belongs to its own roles, of which others may be members.
+/// PostgreSQL has no list of the objects of its own roles, of which others may be members.
 #[rstest]
 #[case::a_host("public.issue_comments")]
 #[case::sweep("sweep.recoveries")]
@@ -122,17 +122,17 @@ fn a_trigger_of_a_strangers_on_every_statement_is_refused() {
     migrate_at(&database.url, ["--host", "native"]).run().refused(CONFIG, &[says, &mallory.name]);
 }
 
-/// The copy of a host's folder is run by the next migration.
+/// The next migration would run the copy of a host's folder.
 #[test]
 fn a_superuser_is_refused_where_others_may_write_all_tables() {
-    // A membership is the whole server's, and would have other tests refused.
+    // A membership holds on the whole server, and would have other tests refused.
     let server = Server::start();
     migrate_at(&server.url, []).run().done();
     psql(&server.url, "create role mallory; grant pg_write_all_data to mallory").expect("a member");
     migrate_at(&server.url, []).run().refused(CONFIG, &["mallory may write all tables", "revoke pg_write_all_data"]);
 }
 
-/// What is made there would be called with the rights of its owner, or would write the ledger.
+/// Objects made by these rights would be called with the owner's rights, or would write the ledger.
 #[rstest]
 #[case::a_function("grant execute on function sweep.{f} to {m}", "the right EXECUTE on function sweep.")]
 #[case::a_function_of_everybody(
@@ -177,7 +177,7 @@ fn whoever_only_administers_a_role_does_not_trust_it() {
     migrate_at(&owner.at(&database.url), []).run().refused(CONFIG, &says);
 }
 
-/// A copy is of the whole database, and so is what is read and emptied there.
+/// A copy is of the whole database: everything in it is read and emptied.
 #[rstest]
 #[case::a_table(
     "create table lent.own (id int references public.tasks)",

@@ -1,4 +1,4 @@
-//! What others put under the names by which functions with their owner's rights call a host's tables.
+//! Objects of others under the names by which functions with their owner's rights call a host's tables.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ use crate::support::program::migrate_at;
 use crate::support::scratch::{Role, Scratch, psql};
 use crate::support::world::{On, World};
 
-/// Earlier releases of Paperclip lack that table, and its name is anybody's who may create in `public`.
+/// Earlier releases of Paperclip lack that table, and any role that may create in `public` can take its name.
 #[test]
 fn a_view_of_a_strangers_that_is_called_like_a_table_of_later_releases_is_not_read() {
     let (mallory, mut world) = (Role::new(), World::new(On::Paperclip));
@@ -37,13 +37,13 @@ fn a_view_of_a_strangers_that_is_called_like_a_table_of_later_releases_is_not_re
     assert_eq!(psql(&world.url, ask).as_deref(), Ok(""));
     assert!(!is_superuser(&mallory));
 
-    // The control: so much would reading it have given.
+    // The control: reading the view would have given this much.
     psql(&world.url, "select * from public.native_run_finalizations").expect("a row");
     assert!(is_superuser(&mallory));
     run(&mut connect_server(), &format!("alter role {} nosuperuser", mallory.name));
 }
 
-/// With the schema its owner renames it, and puts other tables into a new one of that name.
+/// The owner of a schema may rename it, and put other tables into a new one of that name.
 #[rstest]
 #[case::of_a_schema("alter schema public owner to {m}", &["Run alter schema public owner to {o}, or name the host"])]
 #[case::of_a_database(
@@ -63,7 +63,7 @@ fn the_owner_of_the_schema_of_a_hosts_tables_counts_like_their_owner(#[case] sql
     for arguments in [&[][..], &["--print"]] {
         migrate_at(&url, arguments.iter().copied()).run().refused(CONFIG, &says);
     }
-    // The controls: the operator knows that role, and what is to be done is enough.
+    // The controls: the operator names that host, and the advised statement is enough.
     migrate_at(&url, ["--print", "--host", "paperclip"]).run().done();
     database.run(&format!("alter schema public owner to {}", host.name));
     migrate_at(&url, []).run().done();

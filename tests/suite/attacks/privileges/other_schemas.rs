@@ -1,4 +1,4 @@
-//! Tables of other schemas than `public`: whose they are is never left out.
+//! Tables of other schemas than `public`, whose owners count as well.
 
 use super::CONFIG;
 use crate::support::folder::{Folder, example};
@@ -6,7 +6,7 @@ use crate::support::scratch::{Role, Scratch};
 
 const UP: &str = "postgres/0001_work/up.sql";
 
-/// A team's tables, and a schema of the role's with tables of its own, whose triggers run what the role likes.
+/// Makes a team's tables, and a schema of the role's with tables of its own, whose triggers run what the role likes.
 fn beside_a_schema_of(mallory: &Role) -> Scratch {
     let database = Scratch::empty();
     database.run(&std::fs::read_to_string(example("tables.sql")).expect("the tables"));
@@ -34,7 +34,7 @@ fn is_refused(database: &Scratch, folder: &Folder, says: &[&str]) {
 fn a_table_that_is_named_with_its_schema_is_refused_before_anything_is_made() {
     let (mallory, folder) = (Role::new(), Folder::new());
     let database = beside_a_schema_of(&mallory);
-    // No view reads it, so that it is reached by its name in host.toml alone.
+    // No view reads the table, which is reached only by its name in host.toml.
     folder.replace("host.toml", "jobs = []", "jobs = []\n\"app.audit\" = []");
     folder.replace(UP, "    return new;", "    insert into app.audit values (new.issue_id);\n    return new;");
     is_refused(&database, &folder, &SAYS);

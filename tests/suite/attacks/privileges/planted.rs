@@ -16,8 +16,8 @@ use crate::support::program::{command_at, migrate_at, sweep};
 use crate::support::scratch::{Role, Scratch, psql};
 use crate::support::wait::SetAtEnd;
 
-/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a
-/// superuser.
+/// SQL that has a stranger's schema run code when its version is read: a file on the server appears if a superuser
+/// reads it.
 fn trap(directory: &TempDir) -> (String, PathBuf) {
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("the server may write there");
     let file = directory.path().join("superuser");
@@ -32,7 +32,7 @@ fn trap(directory: &TempDir) -> (String, PathBuf) {
     (sql, file)
 }
 
-/// A database in which somebody has set the trap who may make a schema there, and the file that shows who fell into it.
+/// A database in which a role set the trap, and the file that shows that somebody fell into it.
 fn trapped() -> (Scratch, Role, TempDir, PathBuf) {
     let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
     database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
@@ -59,12 +59,12 @@ fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
     }
     let watch = sweep(["watch", "--database", &database.url, "--", "true"]).run();
     assert!(watch.err.contains("this role is a superuser") && !file.exists(), "{watch}");
-    // The control: so much would the trap have given.
+    // The control: reading the version springs the trap.
     psql(&database.url, "select version from sweep.__diesel_schema_migrations").expect("it is read");
     assert!(file.exists());
 }
 
-/// While a daemon or a watcher is not connected, whoever owns the database may give its name to another one.
+/// While a daemon or a watcher is not connected, the owner of the database may give its name to another one.
 #[test]
 fn a_superuser_who_connects_again_reads_no_schema_that_somebody_else_made() {
     let (database, _mallory, _directory, file) = trapped();
@@ -75,8 +75,8 @@ fn a_superuser_who_connects_again_reads_no_schema_that_somebody_else_made() {
     assert!(refused.contains("this role is a superuser") && !file.exists(), "{refused}");
 }
 
-/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes
-/// back.
+/// The owner of the database may have every connection begin as another role, which can return to the role that
+/// connected.
 #[test]
 fn a_role_that_the_database_sets_makes_nobody_trusted() {
     let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
@@ -104,7 +104,7 @@ fn a_role_that_the_database_sets_makes_nobody_trusted() {
     migrate_at(&paperclip.url, []).run().refused(CONFIG, &["is a superuser, and the table public.issues belongs to"]);
 }
 
-/// Its triggers would run with the rights of the role that migrates.
+/// The tables' triggers would run with the rights of the role that migrates.
 #[test]
 fn tables_of_a_stranger_that_are_called_like_a_hosts_are_a_host_only_by_name() {
     let (database, owner, mallory) = (Scratch::paperclip(), Role::new(), Role::new());
@@ -126,11 +126,12 @@ fn tables_of_a_stranger_that_are_called_like_a_hosts_are_a_host_only_by_name() {
         ["the table public.issue_comments belongs to", &mallory.name, "is no member of that role", "--host paperclip"];
     migrate_at(&url, []).run().refused(CONFIG, &says);
     migrate_at(&url, ["--print"]).run().refused(CONFIG, &says);
-    // The control: the operator knows that host.
+    // The control: the operator names that host.
     migrate_at(&url, ["--host", "paperclip"]).run().done();
 }
 
-/// It is made and dropped again and again, so that it may come between a look at the owner and a look at what is there.
+/// The schema is made and dropped all the time, so that it may appear between reading the owner and reading the
+/// contents.
 #[test]
 fn a_schema_that_comes_and_goes_gets_no_rights_either() {
     let (database, mallory) = (Scratch::empty(), Role::new());
@@ -148,13 +149,13 @@ fn a_schema_that_comes_and_goes_gets_no_rights_either() {
             }
         });
         for _ in 0..150 {
-            // What `migrate --print` looks at. Refused, or to be read.
+            // Does what `migrate --print` does, which may be refused.
             let mut db = Url::parse(&database.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
             let _ = db.look(|db| plan(db, &Wanted::default()));
         }
     });
     assert!(!file.exists());
-    // The control: a superuser who reads what stands there writes it.
+    // The control: a superuser who runs this statement writes the file.
     database.run(&format!("copy (select 1) to '{}'", file.display()));
     assert!(file.exists());
 }

@@ -1,4 +1,4 @@
-//! What others may do with what stands in sweep's schema, or with a host's tables: refused before any of it is run.
+//! Rights of others on objects in sweep's schema or on a host's tables: refused before any of it is run.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ use crate::support::program::{command_at, migrate_at, sweep_at};
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
 use crate::support::world::{On, World};
 
-/// A function of this role's that makes it a superuser when a superuser runs it.
+/// Makes a function of this role's that makes it a superuser when a superuser runs it.
 fn rise(database: &Scratch, mallory: &Role) {
     database.run(&format!("grant create on schema public to {}", mallory.name));
     run(
@@ -64,7 +64,7 @@ fn default_privileges_that_would_give_others_rights_are_refused_and_nothing_is_m
     database.run(&format!("alter default privileges revoke all on tables from {}", mallory.name));
 }
 
-/// The right to put it there may be gone since.
+/// The role's right to put a trigger there may be gone since.
 #[test]
 fn a_trigger_whose_function_is_a_strangers_is_run_by_nobody() {
     let (database, mallory) = (Scratch::empty(), Role::new());
@@ -97,11 +97,11 @@ fn a_trigger_of_a_strangers_on_a_hosts_table_is_refused_like_a_strangers_table()
     let host = hand_over(&database.url);
     database.run(&format!("grant create on database {} to sweep_test_host", database.name()));
     migrate_at(&host, []).run().refused(CONFIG, &says);
-    // The control: the operator knows that host.
+    // The control: the operator names that host.
     migrate_at(&host, ["--host", "paperclip"]).run().done();
 }
 
-/// The control of all of these: what comes with sweep is no right too many.
+/// The control of these tests: nothing that comes with sweep is a right too many.
 #[test]
 fn the_roles_that_come_with_sweep_are_refused_nothing() {
     let (database, owner) = (Scratch::empty(), Role::new());
@@ -140,12 +140,12 @@ fn a_right_that_is_there_to_lock_a_row_writes_nothing(#[case] on: On) {
         let update = |value: &str| psql(&operator, &format!("update sweep.{table} set id = {value}"));
         let renamed = update("gen_random_uuid()").expect_err("a denial");
         assert!(renamed.contains("is there to lock the row"), "{renamed}");
-        // A table's row stays as it is, while a view's trigger may write something.
+        // An id may be set to itself in a table, where the row stays as it is, but not in a view, whose trigger may write.
         assert_eq!(update("id").is_ok(), on == On::Postgres);
     }
 }
 
-/// The rights in the list of trust are those that the file grants, and no others.
+/// The trusted writes are exactly those that the file grants.
 #[test]
 fn each_write_that_is_trusted_is_one_that_the_roles_have() {
     let database = Scratch::empty();
@@ -186,7 +186,7 @@ fn no_copy_is_made_with_a_superusers_rights() {
     }
     assert!(!super::is_superuser(&mallory));
 
-    // Nor with those of whoever else tries it.
+    // The triggers do not get the rights of another role that verifies either.
     let verify = ["host", "verify", "--host-dir", folder];
     let url = hand_over(&database.url);
     database.run(&format!("alter table tasks owner to {}", mallory.name));

@@ -1,4 +1,4 @@
-//! What is sent away, given to agents and typed for them: text of others is a value in it, and nothing more.
+//! Messages, wakes and typed text: text of others is a value in them, and nothing more.
 
 use serde_json::{Value, json};
 use sweep::cycle::CycleOptions;
@@ -12,7 +12,7 @@ use crate::support::receiver::Receiver;
 use crate::support::world::notifications::{SECRET, deliver};
 use crate::support::world::{On, World, on_each_database};
 
-/// Tells Slack and the webhook, both at this receiver, of everything.
+/// A sweep that tells Slack and the webhook, both at this receiver, of everything.
 fn notifying(world: &World, receiver: &Receiver) -> CycleOptions {
     let url = receiver.url();
     let set = [("SWEEP_SLACK_URL", &*url), ("SWEEP_WEBHOOK_URL", &url), ("SWEEP_WEBHOOK_SECRET", SECRET)];
@@ -21,7 +21,7 @@ fn notifying(world: &World, receiver: &Receiver) -> CycleOptions {
     CycleOptions { notify, ..CycleOptions::of(sweep) }
 }
 
-/// What Slack and the webhook are sent, as it went over the wire.
+/// The messages to Slack and the webhook, as they went over the wire.
 fn sent(options: &CycleOptions, receiver: &Receiver) -> [String; 2] {
     assert_eq!(deliver(options).delivered, 2);
     let mut bodies: Vec<String> = receiver.take().into_iter().map(|request| request.body).collect();
@@ -29,8 +29,8 @@ fn sent(options: &CycleOptions, receiver: &Receiver) -> [String; 2] {
     bodies.try_into().expect("two messages")
 }
 
-/// Slack's is text without any of its markup, on as many lines as sweep wrote; both can be seen, and are whole
-/// documents.
+/// Checks that Slack's message is text without markup, on as many lines as sweep wrote, and that both messages are
+/// visible and whole documents.
 #[track_caller]
 fn assert_harmless([slack, webhook]: &[String; 2]) {
     assert_seen(slack, "Slack");
@@ -80,7 +80,7 @@ on_each_database! {
         assert!(bodies.iter().all(|body| body.contains("ERROR forged")), "what can be read stays: {bodies:?}");
     }
 
-    /// Whoever can write to the outbox can have people notified of something, and nothing more.
+    /// A role that can write to the outbox can have people notified, and nothing more.
     fn a_row_that_somebody_else_put_into_the_outbox_is_text_as_well(world) {
         let (receiver, agent) = (Receiver::new(), world.agent("idle"));
         let settings = notifying(world, &receiver);
@@ -102,7 +102,7 @@ on_each_database! {
         assert!(bodies.iter().all(|body| body.len() < 20_000), "{}", bodies[1].len());
     }
 
-    /// Ids, and words of sweep's own.
+    /// A wake holds ids, and words of sweep's own.
     fn what_an_agent_is_given_with_its_wake_holds_no_text_of_others(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -140,8 +140,7 @@ on_each_database! {
     }
 }
 
-/// On SQLite an id is any text: the payload is still one document, and the id the one by which the agent finds the
-/// issue.
+/// On SQLite an id is any text: the payload is still one document, and has the id by which the agent finds the issue.
 #[test]
 fn an_id_of_sqlite_is_a_value_in_the_payload_of_its_wake() {
     let mut world = World::new(On::Sqlite);

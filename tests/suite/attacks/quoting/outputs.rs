@@ -1,5 +1,4 @@
-//! What is printed, logged and kept by sweep itself: no text of others changes a terminal, forges a line or hides a
-//! word.
+//! Output, logs and records of sweep: no text of others changes a terminal, forges a line or hides a word.
 
 use serde_json::Value;
 use sweep::rules::Id;
@@ -9,7 +8,7 @@ use crate::support::planted::{LISTS, SWEEPS, plant, quoted as in_sql};
 use crate::support::program::{Program, Ran, command_at, migrate_at, sweep, sweep_at};
 use crate::support::world::{On, World, on_each_database};
 
-/// What it says can be seen, and each line is a line of its own.
+/// Runs a program, and checks that its output is visible, and each line a line of its own.
 #[track_caller]
 fn says_what_it_shows(program: Program, what: &str) -> Ran {
     let ran = program.env("SWEEP_LOG", "trace").run();
@@ -20,7 +19,7 @@ fn says_what_it_shows(program: Program, what: &str) -> Ran {
     ran
 }
 
-/// The same, and each log line is a document.
+/// Runs a program with a log in JSON, and checks that each log line is a document.
 #[track_caller]
 fn logs_documents(program: Program, what: &str) {
     let ran = says_what_it_shows(program.env("SWEEP_LOG_FORMAT", "json"), what);
@@ -81,7 +80,7 @@ on_each_database! {
         assert!(all.contains("ERROR forged"), "what can be read stays: {all}");
     }
 
-    /// Prometheus, /metrics and node_exporter know names of sweep's own only.
+    /// Prometheus, /metrics and node_exporter see only names of sweep's own.
     fn no_word_of_others_is_in_the_metrics(world) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let path = file.path().to_str().expect("a plain path");
@@ -89,7 +88,7 @@ on_each_database! {
             sweep_at(&world.url, ["--metrics-file", path]).run();
             let text = std::fs::read_to_string(path).expect("metrics");
             let name = |line: &str| line.rsplit_once(' ').expect("a value").0.to_owned();
-            // What is there as long as something waits comes and goes.
+            // A metric that exists only while something waits comes and goes.
             let lasting = text.lines().filter(|line| !line.contains("oldest_timestamp_seconds"));
             lasting.map(|line| if line.starts_with('#') { line.to_owned() } else { name(line) }).collect::<Vec<_>>()
         };
@@ -108,7 +107,8 @@ fn escalation_of_a_session(world: &mut World) {
     world.stalled_step(Some(&agent));
 }
 
-/// What a host calls a status or a wait becomes a reason; a host copies that into its activity log.
+/// Checks that a status or a wait of a host's, which becomes a reason, is visible in the ledger and in the host's
+/// activity log.
 fn keeps_what_can_be_read(on: On, column: &str, log: &str) {
     let mut world = World::new(on);
     let agent = world.agent("idle");
@@ -134,7 +134,7 @@ fn what_the_ledger_and_the_hosts_log_keep_of_others_can_be_read_and_holds_no_cre
     keeps_what_can_be_read(On::Paperclip, "status", "activity_log");
 }
 
-/// On SQLite ids are text of others, that of the agent too.
+/// On SQLite ids, those of agents too, are text of others.
 #[test]
 fn an_id_of_sqlite_shows_what_it_holds() {
     let mut world = World::new(On::Sqlite);
@@ -155,7 +155,7 @@ fn an_id_of_sqlite_shows_what_it_holds() {
     );
 }
 
-/// A name that an operator pasted, a file that somebody else named, an argument from a ticket.
+/// Names that an operator pasted, a file that somebody else named, an argument from a ticket.
 #[test]
 fn no_message_repeats_what_nobody_sees() {
     let world = World::new(On::Sqlite);
@@ -194,7 +194,7 @@ fn no_message_repeats_what_nobody_sees() {
     }
 }
 
-/// Operators' own words as well: a report and a plan are read by others.
+/// Operators' own words are shown visibly as well: others read a report and a plan.
 #[test]
 fn a_file_and_a_message_of_any_name_are_shown_and_a_plan_for_them_is_applied() {
     let directory = tempfile::tempdir().expect("a directory");

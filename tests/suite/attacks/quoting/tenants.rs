@@ -8,14 +8,14 @@ use super::impatient;
 use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_database};
 
-/// An issue of the tenant `b` and of this agent, that nobody works on.
+/// Makes an issue of the tenant `b` and of this agent, on which nobody works.
 fn issue_of_b(world: &mut World, agent: &Id) -> Id {
     let issue = world.orphan(agent);
     world.set("issues", &issue, "tenant = 'b', status = 'todo'");
     issue
 }
 
-/// All that sweep, or anybody, wrote about an issue.
+/// Counts all that sweep, or anybody, wrote about an issue.
 fn written_about(world: &mut World, issue: &Id) -> i64 {
     let wakes = world.count(&format!("wakes where issue_id = '{issue}'"));
     world.comments_on(issue) + wakes + world.count(&format!("recoveries where subject_id = '{issue}'"))
@@ -28,7 +28,7 @@ const DATABASES: [On; 2] = [On::Postgres, On::Sqlite];
 fn a_session_says_nothing_on_another_tenants_issue() {
     for mut world in DATABASES.map(World::new) {
         let (agent, other) = (world.agent("idle"), world.agent("idle"));
-        // Also when the issue is another agent's: what it says there is none of the session's business.
+        // The session writes nothing even if another agent has the issue.
         for its_agent in [&agent, &other] {
             let issue = issue_of_b(&mut world, its_agent);
             let session = world.session(Some(&agent), Some(&issue));
@@ -64,7 +64,7 @@ fn a_plan_says_nothing_on_another_tenants_issue() {
     }
 }
 
-/// Its wake is about the step alone.
+/// The wake of such a step names the step alone.
 #[test]
 
 fn a_wake_for_a_step_does_not_name_another_tenants_issue() {
@@ -94,7 +94,7 @@ on_each_database! {
         }
     }
 
-    /// A negative control: its own tenant's issue is written on.
+    /// The negative control: sweep writes to an issue of the same tenant.
     fn a_session_and_a_plan_speak_on_an_issue_of_their_own_tenant(world) {
         let agent = world.agent("idle");
         let issues = [issue_of_b(world, &agent), issue_of_b(world, &agent)];
@@ -109,7 +109,7 @@ on_each_database! {
     }
 }
 
-/// The row of a session locks the issue that it names, also when its facts know of none.
+/// The row of a session locks the issue that it names, even if its facts know of none.
 #[test]
 fn what_is_locked_covers_facts_that_refer_to_less() {
     let facts = |issue: Option<&str>, agent: Option<&str>| {

@@ -1,6 +1,6 @@
--- In the schema :schema, something for each name that a statement may use: PostgreSQL's functions and operators with the types that
--- they take, and with those into which unadorned texts and names fit better; and the catalogs that are asked about schemas.
--- Whoever runs one of them advances the sequence, which no rollback takes back, and fails.
+-- Makes, in the schema :schema, a shadow of each name that a statement may use: PostgreSQL's functions and operators,
+-- with the types that they take and with those that fit plain texts and names better, and the catalogs that describe
+-- schemas. A shadow that runs advances the sequence, which no rollback takes back, and fails.
 create sequence evil.calls;
 do $make$
 declare
@@ -27,7 +27,7 @@ begin
         begin
             execute format('create function :schema.%I(%s) returns %s language plpgsql as %L',
                 one.proname, one.arguments, one.result, body);
-        exception when others then null;  -- what nobody can write in plpgsql shadows nothing
+        exception when others then null;  -- a function that plpgsql cannot write shadows nothing
         end;
     end loop;
     for one in

@@ -1,4 +1,4 @@
-//! What a company of Paperclip's can have many of.
+//! Work that a company of Paperclip's can have much of.
 
 use rstest::rstest;
 
@@ -10,7 +10,7 @@ const PAPERCLIP: &str = "
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
         select ID('issue'), id, 'E-1', 'x', 'in_progress', ID('agent'), YESTERDAY from companies;";
 
-/// That name the issue.
+/// N live runs of the issue.
 const RUNNING: &str = "
     insert into heartbeat_runs (company_id, agent_id, status, created_at, started_at, updated_at, context_snapshot)
         select company_id, id, 'running', YESTERDAY, YESTERDAY, YESTERDAY, jsonb_build_object('issueId', ID('issue'))
@@ -46,8 +46,8 @@ fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fills: &[&str]
     is_in_proportion(on, &["session", "issue"], &|n| format!("{} {PAPERCLIP} {}", numbers(on, n), fills.concat()));
 }
 
-/// Any of an agent's runs and wakes may be too large to be read: a take looks at those of its agent (in an index, in
-/// the table and in a join), and at no other's.
+/// A run or wake of an agent may be too large to read: a take reads the agent's own (by an index, in the table and in a
+/// join), and no other agent's.
 #[test]
 fn issues_and_runs_and_wakes_of_their_agents_are_looked_at_in_proportion() {
     let on = On::Paperclip;
@@ -60,7 +60,7 @@ const ISSUES: &str = "
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
         select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;";
 
-/// So many that the rows of one agent are looked up by an index.
+/// So many agents that PostgreSQL looks up the rows of one by an index.
 const OTHERS: &str = "
     insert into agents (id, company_id, name) select ID('a' || i), id, 'Bob' from companies, generate_series(1, 19) i;";
 
@@ -68,14 +68,14 @@ const OF_NOTHING: &str = "
     update heartbeat_runs set status = 'queued', context_snapshot = '{}';
     update agent_wakeup_requests set payload = '{}';";
 
-/// As many as it takes for PostgreSQL to look the ancestors of an issue up by their index.
+/// There are enough issues for PostgreSQL to look up the ancestors of one by their index.
 #[test]
 fn issues_and_the_holds_of_their_root_are_looked_at_in_proportion() {
     let on = On::Paperclip;
     compare([2000, 4000], 0, on, &["issue"], &|n| format!("{} {PAPERCLIP} {HOLDS}", numbers(on, n)));
 }
 
-/// Of issues below one, and of others.
+/// Issues below one issue with holds, and others.
 const HOLDS: &str = "
     insert into issues (id, company_id, title, status, assignee_agent_id, updated_at, parent_id)
         select ID('i' || i), (select id from companies), 'x', 'in_progress', ID('agent'), YESTERDAY, ID('issue') from n;
