@@ -1,4 +1,4 @@
-//! Issues, plan steps and sessions: what is done about each of them, and when.
+//! Issues, plan steps and sessions: what sweeps do about each of them, and when.
 
 mod abandoned_work;
 mod attempts;

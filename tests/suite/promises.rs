@@ -1,4 +1,4 @@
-//! What is promised of every sweep: P1 to P16 of `docs/promises.md`.
+//! The promises of every sweep: P1 to P16 of `docs/promises.md`.
 
 mod changed_after_scan;
 mod database_clock;

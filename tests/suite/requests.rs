@@ -1,4 +1,4 @@
-//! What people ask for by a command: done as a sweep does it, or refused with a reason.
+//! Requests of people by a command: done as a sweep does it, or refused with a reason.
 
 mod exempt;
 mod hostile_names;
@@ -15,13 +15,13 @@ use crate::support::world::World;
 const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
 
-/// `sweep wake ACM-12`, or another command of these words, asked for by ada.
+/// Runs `sweep wake ACM-12`, or another command of these words, for ada.
 pub fn ask(world: &World, request: &str, name: &str, further: &[&str]) -> Ran {
     let words = [request, name, "--as", "ada"].into_iter().chain(further.iter().copied());
     command_at(&world.url, words).run()
 }
 
-/// Refused for this reason, and nothing is written.
+/// Checks that a request is refused for this reason, and writes nothing.
 #[track_caller]
 pub fn refused(world: &mut World, request: &str, name: &str, says: &[&str]) {
     let before = world.rows_written();

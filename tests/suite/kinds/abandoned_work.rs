@@ -1,5 +1,4 @@
-//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it
-//! once.
+//! Work whose agent is gone, terminated or paused for long: sweeps leave it alone, and notify people once.
 
 use sweep::rules::{After, Id};
 use sweep::sweep::Options;
@@ -10,7 +9,7 @@ use crate::support::world::{On, World, on_each_database, on_each_host};
 
 use chrono::TimeDelta;
 
-/// An orphan of an agent in this status that has been idle for so long.
+/// Makes an orphan that has been idle for so long, of an agent in this status.
 fn idle_with(world: &mut World, status: &str, minutes: i64) -> Id {
     let agent = world.agent(status);
     let issue = world.orphan(&agent);
@@ -123,7 +122,7 @@ on_each_host! {
         assert_eq!(world.sweep_as(&apply).outcome(&issue), "abandoned");
     }
 
-    /// What people know already is no news.
+    /// An escalation has told people already.
     fn what_was_escalated_is_not_reported_as_abandoned_as_well(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -154,7 +153,7 @@ mod wakes {
     use super::*;
 
     on_each_database! {
-        /// Its wake was never taken up: that was no attempt.
+        /// Nobody took the wake up, so it was no attempt.
         fn of_an_agent_that_was_terminated_are_no_attempts_of_the_next_one(world) {
             let [first, second] = [world.agent("idle"), world.agent("idle")];
             let issue = world.orphan(&first);

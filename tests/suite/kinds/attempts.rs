@@ -1,4 +1,4 @@
-//! What an attempt is, and when it has had its time.
+//! What counts as an attempt, and when an attempt has had its time.
 
 use sweep::rules::Id;
 use sweep::rules::Kind;
@@ -6,7 +6,7 @@ use sweep::rules::Kind;
 use crate::support::program::explain;
 use crate::support::world::{On, World, on_each_host};
 
-/// The host drops every wake of sweep's before anything began.
+/// Has the host drop every wake of sweep's before a run begins.
 fn drop_wakes(world: &mut World) {
     if world.on == On::Paperclip {
         world.run("update heartbeat_runs set status = 'cancelled', finished_at = now() where status = 'queued'");
@@ -52,7 +52,7 @@ on_each_host! {
         assert_eq!(swept.subject(&issue)["attempt"], 1);
     }
 
-    /// What its run left behind may still be taken up.
+    /// Somebody may still take up what the last run left behind.
     fn an_escalation_comes_no_sooner_than_the_delay_after_the_last_attempt_ended(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

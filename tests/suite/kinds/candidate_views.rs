@@ -1,5 +1,5 @@
-//! A nominating view may name too many subjects, never too few: every combination of states is inserted, the rules are
-//! asked about each, and the view must have named all that they would touch or report.
+//! A view of candidates may name too many subjects, never too few. Every combination of states is inserted, the rules
+//! decide each, and the view must name all that they would touch or report.
 
 use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
@@ -8,7 +8,7 @@ use sweep::rules::step::StepFacts;
 use crate::support::views_and_rules::{assert_read_alike, old_ledger_rows, overlooked, touched};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
-/// Every status × assignee × run × wake × ledger × age.
+/// Makes issues of every status × assignee × run × wake × ledger × age.
 pub fn every_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let agent = format!("'{}'", world.agent("idle"));
@@ -58,7 +58,7 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
     issues
 }
 
-/// Every status of step and plan × run × wake × ledger × age.
+/// Makes steps of every status of step and plan × run × wake × ledger × age.
 pub fn every_step(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let agent = format!("'{}'", world.agent("idle"));

@@ -1,11 +1,11 @@
-//! "Recovered" is said only of work that goes on or is finished; what became its host's or a person's is handed over.
+//! Only work that goes on or is finished is called recovered; work that its host or a person took is handed over.
 
 use sweep::rules::Id;
 
 use crate::support::in_process::Swept;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
-/// Its continuation ended, and then this happened; what the next sweep made of it.
+/// Ends the continuation of an issue, applies this change, and sweeps.
 fn sweep_after(world: &mut World, assignment: &str) -> (Id, Swept) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
@@ -80,7 +80,7 @@ on_each_host! {
         }
     }
 
-    /// As often as it is taken and given back in an episode.
+    /// The attempts count even if the host takes the issue and gives it back several times in an episode.
     fn an_issue_that_comes_back_from_its_host_is_looked_at_again_and_its_attempts_still_count(world) {
         let (issue, _) = sweep_after(world, "status = 'blocked'");
         world.set("issues", &issue, "status = 'in_progress'");
@@ -128,7 +128,7 @@ mod on_plans_and_sessions {
             assert_eq!(world.status("plans", &plan), "executing");
         }
 
-        /// As a recovery does.
+        /// A handover ends an episode like a recovery.
         fn a_session_that_was_handed_over_and_given_back_begins_a_new_episode(world) {
             let agent = world.agent("idle");
             let session = world.session(Some(&agent), None);

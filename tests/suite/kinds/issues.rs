@@ -32,7 +32,7 @@ on_each_host! {
         }
     }
 
-    /// The negative control of P4: a sweeper whose wake and ledger are gone does the same again.
+    /// The negative control of P4: a sweeper whose wake and ledger are deleted does everything again.
     fn a_sweep_that_leaves_no_trace_is_repeated_by_the_next(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

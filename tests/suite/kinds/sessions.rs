@@ -1,4 +1,4 @@
-//! Sessions: what a sweep promises about them, on both databases alike.
+//! What a sweep promises about sessions, on both databases alike.
 
 mod changed_after_scan;
 mod commands;

@@ -87,7 +87,7 @@ on_each_database! {
         assert_eq!(world.status("plans", &plan), "stalled");
     }
 
-    /// What a sweep reads of a hundred plans of a hundred steps is not their square.
+    /// A sweep does not read the hundred steps of a plan once for each of them.
     fn a_plans_other_steps_are_read_for_one_that_healed_alone(world) {
         let (plan, healed) = world.stalled_step(None);
         let (_, stalled) = world.stalled_step(None);

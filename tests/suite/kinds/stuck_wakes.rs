@@ -1,4 +1,4 @@
-//! A dead runner raises an alarm: wakes that nobody takes up are reported, measured, and people are notified once.
+//! A dead runner raises an alarm: wakes that nobody takes up are reported and measured, and people are notified once.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::program::{Ran, command_at, sweep_at};
 use crate::support::receiver::Receiver;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
-/// Issues of which each has had a wake for so long, which nobody has taken up.
+/// Makes issues, each with a wake that nobody has taken up for so long.
 fn untaken_wakes(world: &mut World, n: usize, minutes: i64) {
     let agent = world.agent("idle");
     for _ in 0..n {
@@ -15,7 +15,7 @@ fn untaken_wakes(world: &mut World, n: usize, minutes: i64) {
     }
 }
 
-/// One more wake, for which a run began so long ago.
+/// Makes another wake, whose run began so long ago.
 fn taken_wake(world: &mut World, minutes: i64) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
@@ -145,7 +145,7 @@ mod people {
             untaken_wakes(world, 1, 300);
             assert!(sweep_and_notify(world, &receiver).is_empty());
 
-            // All but over: one is still old.
+            // All old wakes but one are gone.
             world.run("update wakes set status = 'completed'");
             untaken_wakes(world, 1, 40);
             assert!(sweep_and_notify(world, &receiver).is_empty());
@@ -154,7 +154,7 @@ mod people {
             assert_eq!(over, ["sweep: wakes are taken up again: none has been queued for longer than 30m"]);
             assert!(sweep_and_notify(world, &receiver).is_empty());
 
-            // What a clock that was ahead wrote says nothing of today.
+            // A clock that was ahead wrote these times, which say nothing about today.
             let tomorrow = world.ago(-1440);
             world.run(&format!("update notifications set created_at = {tomorrow}"));
             assert!((0..3).all(|_| sweep_and_notify(world, &receiver).is_empty()));

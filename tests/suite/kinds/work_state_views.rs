@@ -1,4 +1,4 @@
-//! The views that tell every subject's state must say what the rules decide: both are asked about every combination.
+//! The views of the states of all subjects agree with the rules: both are asked about every combination.
 
 use std::collections::BTreeMap;
 
@@ -17,24 +17,23 @@ mod exemptions;
 mod false_rescues;
 mod limits;
 
-/// Those that sweep blocked, and nobody took back: the rules leave them, the view says why.
+/// The issues that sweep blocked and nobody took back, as the view shows them: the rules leave them.
 fn blocked(world: &mut World) -> BTreeMap<Id, String> {
     let blocked = "issues i join recoveries r on r.subject_id = i.id
                    where i.status = 'blocked' and r.blocked_subject and r.settled_at is null";
     states(world, "i.id", "'escalated'", blocked)
 }
 
-/// None; one that holds until it is removed, one that has expired, and one that holds for some minutes more.
+/// No exemption; one that holds until it is removed, one that has expired, and one that holds for some minutes more.
 const EXEMPTIONS: Choice = ("is_exempt, until_minutes", "(false, null), (true, null), (true, 10), (true, -10)");
 
-/// The open row of the ledger, and how many escalations of the day are settled.
+/// The open row of the ledger, and the number of settled escalations of the day.
 const LEDGERS: Choice = (
     "action, escalations",
     "(null, 0), ('continue', 0), ('escalate', 0), ('abandon', 0), (null, 3), (null, 4), ('continue', 4)",
 );
 
-/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in
-/// progress.
+/// Makes old issues in progress of every status of the agent × exemption × wait × ledger × escalations of the day.
 fn every_old_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let agents: Vec<String> = ["active", "idle", "error", "paused", "terminated"]
@@ -57,7 +56,7 @@ fn every_old_issue(world: &mut World) -> Vec<Id> {
     issues
 }
 
-/// Every status of the agent, or none × exemption × ledger × threshold, of a step in progress.
+/// Makes steps in progress of every status of the agent, or none × exemption × ledger × threshold.
 fn every_old_step(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let agents = ("agent_status", "('idle'), ('running'), ('paused'), (null)");
@@ -71,7 +70,7 @@ fn every_old_step(world: &mut World) -> Vec<Id> {
     steps
 }
 
-/// The exemption of each combination, its settled escalations, and an action that is open.
+/// Inserts the exemption of each combination, its settled escalations, and its open action.
 fn history(world: &mut World, kind: &str) {
     exempt_combinations(world, kind);
     settled_escalations(world, kind, 100);
@@ -93,7 +92,7 @@ on_each_host! {
         }
     }
 
-    /// The control that a difference would be seen.
+    /// The control: a difference would be found.
     fn a_view_that_forgets_a_rule_is_caught(world) {
         let issues = every_old_issue(world);
         let expected = decided::<IssueFacts>(world, &issues, BoardState::Orphaned);

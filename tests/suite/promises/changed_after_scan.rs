@@ -1,4 +1,4 @@
-//! P2: a subject whose state changed after the scan is untouched.
+//! P2: a sweep does not touch a subject whose state changed after the scan.
 
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Decision, Id, Policy, decide};
@@ -8,10 +8,10 @@ use sweep::store::{Access, Subject, Timeouts};
 use crate::support::in_process::{examine_by, wake};
 use crate::support::world::{On, World, on_each_host};
 
-/// Something that happens to an issue, in words and in deed.
+/// A change of an issue: its name, and what makes it.
 type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
-/// What may happen to an issue between the scan and its transaction: one change for each column that a rule reads.
+/// The changes that may happen between the scan and the transaction: one for each column that a rule reads.
 fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
     let (issue, agent, paused) = (issue.clone(), agent.clone(), world.agent("paused"));
     let (now, tomorrow) = (world.ago(0), world.ago(-1440));
@@ -50,7 +50,7 @@ fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
                     ));
                 }),
             ));
-            // Last, since it holds for all that follow.
+            // The last one, since it holds for all that follow.
             changes.push((
                 "its company was paused",
                 Box::new(|world| world.run("update companies set status = 'paused'")),
@@ -115,7 +115,7 @@ on_each_host! {
         }
     }
 
-    /// The negative control: what the scan saw is carried out unseen, and the same check catches it every time.
+    /// The negative control: a sweeper that trusts the scan acts on every changed issue, and the check catches it.
     fn a_sweeper_that_trusted_its_scan_would_be_caught(world) {
         let mut db = world.connect_as_sweep();
         let agent = world.agent("idle");

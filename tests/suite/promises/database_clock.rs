@@ -2,7 +2,7 @@
 
 use crate::support::world::{On, World};
 
-/// These facts, as if the database's clock showed another time.
+/// Makes the facts look as if the database's clock showed another time.
 fn shift_the_database_clock(world: &mut World, interval: &str) {
     let columns = "information_schema.columns where table_schema = 'sweep' and table_name = 'issue_decided_facts'";
     let list = "string_agg(case column_name when 'observed_at' then 'observed_at + interval ''SHIFT'' as observed_at'

@@ -1,4 +1,4 @@
-//! P7: a dry run writes nothing, and says what a sweep would do.
+//! P7: a dry run writes nothing, and reports what a sweep would do.
 
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
@@ -13,7 +13,7 @@ use sweep::store::{Access, Db, Subject, Timeouts};
 use crate::support::in_process::wake;
 use crate::support::world::{On, World, on_each_host};
 
-/// Something to continue, to escalate and to recover.
+/// Makes subjects to continue, to escalate and to recover.
 fn work(world: &mut World) -> Vec<Id> {
     let agent = world.agent("idle");
     let issues: Vec<Id> = (0..3).map(|_| world.orphan(&agent)).collect();
@@ -84,7 +84,7 @@ fn a_dry_run_is_never_assigned_a_transaction_id() {
     assert!(!dry.expect("a dry run"));
 }
 
-/// The negative control: already the row locks of a sweep assign one, before anything is written.
+/// The negative control: the row locks of a sweep assign a transaction id before anything is written.
 #[test]
 fn a_sweep_is_assigned_a_transaction_id_by_its_first_lock() {
     let mut world = World::new(On::Postgres);

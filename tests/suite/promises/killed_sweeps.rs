@@ -1,4 +1,4 @@
-//! P3: killed at any point, nothing is half applied, and the next sweep finishes the job.
+//! P3: a sweep that is killed at any point leaves nothing half applied, and the next sweep finishes the job.
 
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -15,7 +15,7 @@ use crate::support::world::{On, World};
 
 const KILLS: u32 = 50;
 
-/// Issues, steps and sessions to continue and to escalate.
+/// Makes issues, steps and sessions to continue and to escalate.
 fn company(on: On) -> World {
     let mut world = World::new(on);
     let agent = world.agent("idle");
@@ -45,7 +45,7 @@ fn company(on: On) -> World {
     world
 }
 
-/// What there is, without what differs from one sweep to the next: ids and times.
+/// All rows, without the ids and times that differ from one sweep to the next.
 fn state(world: &mut World) -> Vec<(String, i64)> {
     let mut queries = vec![
         "issues where status = 'in_progress'",
@@ -88,7 +88,7 @@ fn start(world: &World) -> std::process::Child {
     command.spawn().expect("the program")
 }
 
-/// Each kill comes a little later than the one before, over the whole length of a sweep.
+/// Kills sweeps, each a little later than the one before, over the whole length of a sweep.
 fn killed_at_many_moments(on: On) {
     let mut before = company(on);
     let mut undisturbed = before.copy();
@@ -126,8 +126,8 @@ fn a_sweep_of_sqlite_killed_at_any_moment_is_finished_by_the_next() {
     killed_at_many_moments(On::Sqlite);
 }
 
-/// The negative control: a sweeper that escalates in two transactions, first the comment, then the rest, and is killed
-/// between them. The next sweep finishes the job, and the issue has two comments.
+/// The negative control: a sweeper that escalates in two transactions, the comment first, is killed between them. The
+/// next sweep finishes the job, and the issue has two comments.
 #[test]
 fn a_sweeper_that_escalates_in_two_transactions_would_be_caught() {
     let mut undisturbed = company(On::Sqlite);
@@ -150,7 +150,7 @@ fn a_sweeper_that_escalates_in_two_transactions_would_be_caught() {
     assert_ne!(state(&mut world), state(&mut undisturbed));
 }
 
-/// However slow the database is, only the subjects that were begun are waited for.
+/// However slow the database is, a sweep waits only for the subjects that it has begun.
 #[test]
 fn sigterm_does_not_wait_for_what_was_not_begun() {
     let mut world = World::new(On::Postgres);
@@ -168,7 +168,7 @@ fn sigterm_does_not_wait_for_what_was_not_begun() {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
 
     assert_eq!(child.wait().expect("an end").code(), Some(143));
-    // All eighty take ten seconds, those in the workers' queues alone eight.
+    // All eighty subjects take ten seconds, those in the workers' queues alone eight.
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
 }
 

@@ -1,5 +1,5 @@
-//! P1 is about an agent's work and not about a kind: an issue and all that is linked to it get one continuation at a
-//! time.
+//! P1 is about an agent's work and not about a kind: an issue and the steps and sessions linked to it get one
+//! continuation at a time. decisions.md#linked-work
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use sweep::rules::Id;
 use crate::support::in_process::sweep_once;
 use crate::support::world::{World, on_each_database};
 
-/// An orphaned issue with two plans, each of which has two stalled steps: `(issue, steps)`.
+/// Makes an orphaned issue with two plans of two stalled steps each: `(issue, steps)`.
 fn linked(world: &mut World, agent: &Id) -> (Id, Vec<Id>) {
     let issue = world.orphan(agent);
     let mut steps = Vec::new();
@@ -92,7 +92,7 @@ on_each_database! {
         let agents: Vec<Id> = (0..4).map(|_| world.agent("idle")).collect();
         world.run("begin");
         let issues: Vec<Id> = (0..40).map(|n| linked(world, &agents[n % 4]).0).collect();
-        // Half of them have only their steps to be continued.
+        // Half of the issues have only their steps to continue.
         for issue in issues.iter().step_by(2) {
             world.set("issues", issue, "status = 'todo'");
         }
@@ -107,7 +107,7 @@ on_each_database! {
         for issue in &issues {
             assert!(world.wakes_for(issue) <= 1, "{issue}");
         }
-        // What two of them found busy is the next one's.
+        // The next sweep takes the subjects that two of these found busy.
         world.sweep();
         for issue in &issues {
             assert_eq!(world.wakes_for(issue), 1, "{issue}");
@@ -115,7 +115,7 @@ on_each_database! {
     }
 }
 
-/// The negative control: of two steps of one issue, both are woken by sweepers that lock their plans and not the issue.
+/// The negative control: sweepers that lock the plans and not the issue wake its agent for two steps.
 #[test]
 fn sweepers_that_do_not_lock_the_issue_wake_its_agent_twice() {
     let mut world = World::new(crate::support::world::On::Postgres);

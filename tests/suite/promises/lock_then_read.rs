@@ -1,7 +1,7 @@
-//! P1: what is decided is read after the locks, although both are one statement: what a host commits in between is
-//! seen.
+//! P1: the facts are read after the locks, although one statement does both: a commit of the host in between is seen.
 //!
-//! A gate stands between the statement's snapshot and its locks, and the host queues a wake while the statement waits
+//! A gate stands between the statement's snapshot and its locks. The host queues a wake while the statement waits
+//! there.
 //! there.
 
 use std::thread;
@@ -15,15 +15,15 @@ use sweep::store::Db;
 use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
-/// What the reader waits for, while the host queues a wake.
+/// A barrier at which the reader waits while the host queues a wake.
 struct Barrier {
     close: &'static str,
-    /// A condition on pg_locks: what a reader that waits there has not been granted.
+    /// The condition on pg_locks for the lock that the waiting reader has not been granted.
     awaited: &'static str,
     open: &'static str,
 }
 
-/// Between a statement's snapshot and its locks.
+/// The barrier between a statement's snapshot and its locks.
 const GATE: Barrier = Barrier {
     close: "select pg_advisory_lock(18)",
     awaited: "locktype = 'advisory' and objid = 18",
@@ -31,7 +31,7 @@ const GATE: Barrier = Barrier {
 };
 const PASSES_THE_GATE: &str = "gate as materialized (select pg_advisory_lock(18)::text as is_open)";
 
-/// Before the statement that locks an issue; statements that only read pass.
+/// The barrier before the statement that locks an issue; statements that only read pass.
 const TABLE: Barrier = Barrier {
     close: "begin; lock table issues in exclusive mode",
     awaited: "relation = 'issues'::regclass",
@@ -45,7 +45,7 @@ fn ask<T>(db: &mut Db, query: &str, read: impl FnOnce(&mut PgConnection, &str) -
     }
 }
 
-/// Does the reader, which waits at the barrier, see the wake that is queued meanwhile?
+/// True if the reader, which waits at the barrier, sees the wake that is queued meanwhile.
 fn sees_the_wake(barrier: &Barrier, reads: impl FnOnce(&mut World, &Id) -> String) -> bool {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
@@ -81,7 +81,7 @@ fn a_wake_that_is_queued_before_the_locks_is_seen() {
     }));
 }
 
-/// The negative control: one query that locks and reads has read what was before the locks, and would double the wake.
+/// The negative control: one query that locks and reads sees the rows of before the locks, and would double the wake.
 #[test]
 fn a_wake_that_is_queued_before_the_locks_is_not_seen_by_one_query_that_locks_and_reads() {
     assert!(!sees_the_wake(&GATE, |_, issue| {
@@ -101,7 +101,7 @@ fn a_wake_that_is_queued_while_the_lock_is_waited_for_is_seen() {
     }));
 }
 
-/// The negative control: a function that reads before it locks has read what was before the lock.
+/// The negative control: a function that reads before it locks sees the rows of before the lock.
 #[test]
 fn a_wake_that_is_queued_while_the_lock_is_waited_for_is_not_seen_by_who_reads_first() {
     let read_then_lock = "create function read_then_lock(wanted id) returns boolean language plpgsql as $$

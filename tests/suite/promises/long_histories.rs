@@ -1,11 +1,11 @@
-//! Longer histories: whatever hosts and people do between two sweeps, nothing is forgotten, nothing is done without
+//! Longer histories: whatever hosts and people do between two sweeps, sweeps forget nothing, and do nothing without
 //! end.
 
 use sweep::rules::{Escalation, Id};
 
 use crate::support::world::{World, on_each_database, on_each_host};
 
-/// Another step of the plan, in progress for so many minutes.
+/// Makes another step of the plan, in progress for so many minutes.
 fn another_step(world: &mut World, plan: &Id, minutes: i64) -> Id {
     let (id, began) = (Id::generate(), world.ago(minutes));
     world.run(&format!(
@@ -15,7 +15,7 @@ fn another_step(world: &mut World, plan: &Id, minutes: i64) -> Id {
     id
 }
 
-/// A run that began `minutes` ago and works on a plan step.
+/// Makes a run that began `minutes` ago and works on a plan step.
 fn step_run(world: &mut World, agent: &Id, step: &Id, minutes: i64) -> Id {
     let (id, began) = (Id::generate(), world.ago(minutes));
     world.run(&format!(
@@ -37,7 +37,7 @@ on_each_host! {
         assert_eq!(world.sweep().outcome(&issue), "continued");
     }
 
-    /// Somebody, or something, sets the issue back to work again and again.
+    /// A person or a program sets the issue back to work again and again.
     fn in_a_tug_of_war_wakes_and_comments_are_bounded_by_the_day(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -86,7 +86,7 @@ mod on_plans {
             assert_eq!(world.status("plans", &plan), "executing");
         }
 
-        /// The other step is stalled, and nothing was done about it, since its agent is paused.
+        /// The other step is stalled, and sweep did nothing about it, since its agent is paused.
         fn a_plan_whose_last_stalled_step_heals_by_itself_goes_on_executing(world) {
             let agent = world.agent("idle");
             let (plan, first) = world.stalled_step(Some(&agent));
@@ -167,7 +167,8 @@ mod on_plans {
             assert_eq!((swept.outcome(&just_ended), swept.outcome(&woken)), ("healthy", "healthy"));
         }
 
-        /// Restarted by themselves, both for longer than the threshold, and both at work.
+        /// Both steps were restarted by themselves, have been in progress for longer than the threshold, and are at
+        /// work.
         fn two_steps_that_healed_do_not_hold_each_others_plan(world) {
             let agent = world.agent("idle");
             let (plan, first) = world.stalled_step(Some(&agent));

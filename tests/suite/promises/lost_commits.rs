@@ -1,4 +1,4 @@
-//! P13: a commit whose answer is lost is reported as unknown or settled by the ledger, never as success.
+//! P13: a commit whose answer is lost is settled by the ledger or reported as unknown, never as success.
 //!
 //! A proxy stands between the sweep and the server; both speak over a Unix socket, without TLS.
 
@@ -16,14 +16,14 @@ use crate::support::in_process::{Swept, sweep_once};
 use crate::support::program::{Ran, command_at};
 use crate::support::world::{On, World};
 
-/// When the proxy cuts a connection: at the COMMIT that has a recovery in it, or where a dry run ends.
+/// When the proxy cuts a connection: at the COMMIT of a recovery, or at the end of a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     BeforeTheServerHasIt,
     AfterTheServerAnswered,
-    /// As a pooler may that lost the server: the client's connection lives on, and what it asks next is answered.
+    /// Answers like a pooler that lost the server: the client's connection lives on, and its next message is answered.
     AnsweredByAPooler,
-    /// Nothing is committed there: at the ROLLBACK after the facts.
+    /// Cuts at the ROLLBACK after the facts, where nothing is committed.
     AtTheEndOfADryRun,
 }
 
@@ -32,12 +32,12 @@ struct Proxy {
     plan: Arc<Plan>,
 }
 
-/// Cuts the first connection that commits a recovery; then accepts `accepted_after` more connections.
+/// Cuts the first connection that commits a recovery, and then accepts `accepted_after` more connections.
 struct Plan {
     cut: Cut,
     done: AtomicBool,
     accepted_after: AtomicUsize,
-    /// Messages that lock rows.
+    /// The number of messages that lock rows.
     locks: AtomicUsize,
 }
 
@@ -84,7 +84,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
     let back = thread::spawn(move || {
         let mut buffer = [0; 65536];
         while let Ok(n @ 1..) = answers.read(&mut buffer) {
-            // The answer to the COMMIT reaches the proxy, and nobody else.
+            // The answer to the COMMIT reaches the proxy, and goes no further.
             if silent.load(Ordering::SeqCst) && cut == Cut::AnsweredByAPooler {
                 return;
             }
@@ -126,7 +126,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
     let _ = server.shutdown(std::net::Shutdown::Both);
 }
 
-/// An error in place of the COMMIT's answer, then the ROLLBACK's.
+/// Sends an error in place of the COMMIT's answer, and then the ROLLBACK's answer.
 fn answer_as_a_pooler(client: &mut UnixStream) {
     const ERROR: &[u8] = b"SERROR\0C08006\0Mthe server's connection was lost\0\0";
     const IDLE: &[u8] = b"Z\0\0\0\x05I";
@@ -137,7 +137,7 @@ fn answer_as_a_pooler(client: &mut UnixStream) {
     }
 }
 
-/// One orphan, swept through the proxy by one worker.
+/// Sweeps one orphan through the proxy with one worker.
 fn sweep_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Result<Swept, String>) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
@@ -190,7 +190,7 @@ fn a_wake_whose_commit_never_reached_the_server_is_none_of_its_agents_wakes() {
     assert_eq!(outcomes, ["failed", "continued", "deferred"]);
 }
 
-/// Also when the ROLLBACK that follows is answered: that says nothing of the COMMIT.
+/// The ROLLBACK that follows is answered, which says nothing about the COMMIT.
 #[test]
 fn a_commit_that_a_pooler_answered_with_an_error_is_settled_by_the_ledger() {
     let mut world = World::new(On::Postgres);
@@ -202,7 +202,7 @@ fn a_commit_that_a_pooler_answered_with_an_error_is_settled_by_the_ledger() {
     assert_eq!(world.wakes_for(&issue), 1);
 }
 
-/// What the client saw is the same whether the server committed or not: neither answer may be guessed.
+/// The client sees the same whether the server committed or not, so it may guess neither.
 #[test]
 fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
     for (cut, wakes) in [(Cut::AfterTheServerAnswered, 1), (Cut::BeforeTheServerHasIt, 0)] {
@@ -218,7 +218,7 @@ fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
     }
 }
 
-/// A person's wake, asked for through the proxy.
+/// Asks for a wake through the proxy, as a person.
 fn wake_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Ran) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);

@@ -1,4 +1,4 @@
-//! P8: one poison row never stops the rest. It is reported as unreadable or left, by name; the others are swept.
+//! P8: one poison row never stops the rest. It is reported by name as unreadable or left, and the others are swept.
 
 use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
@@ -7,7 +7,7 @@ use crate::support::poison::{ABSURD_TIMES, NAMELESS_JSON, WORDS_OF_LIBRARIES};
 use crate::support::program::sweep_at;
 use crate::support::world::{On, World};
 
-/// A poison row changes an orphan; beside it stands a good one.
+/// Sweeps an orphan that `spoil` changes beside a good one.
 fn sweep_beside(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) {
     let agent = world.agent("idle");
     let (bad, good) = (world.orphan(&agent), world.orphan(&agent));
@@ -23,7 +23,7 @@ fn sweep_beside(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)
     assert_eq!(swept.count("issues", "failed"), 0, "{poison}: {}", swept.json);
 }
 
-/// Sweeps beside a row that cannot be read: the report must name the row and say what is wrong with it.
+/// Sweeps a spoiled orphan beside a good one; the report must name the row and say what is wrong with it.
 fn unreadable(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) {
     let agent = world.agent("idle");
     let (bad, good) = (world.orphan(&agent), world.orphan(&agent));
@@ -62,7 +62,7 @@ fn a_wait_that_never_ends_and_one_that_ended_before_the_world_began_are_read() {
 #[test]
 fn rows_of_sqlite_that_cannot_be_read_are_reported_as_unreadable() {
     let mut world = World::new(On::Sqlite);
-    // The tables take no such time; whoever may write to the file may overrule them.
+    // The tables refuse such a time; a program that may write to the file may overrule them.
     world.run("pragma ignore_check_constraints = on");
     let times = [
         "xxxx-xx-xxTxx:xx:xx.xxxZ", "2026-13-45T99:99:99.999Z", "0001-01-01T00:00:00.000Z", "9999-99-99T00:00:00.000Z",
@@ -97,7 +97,7 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
     assert_eq!(swept.outcome(&Id("not-a-uuid".to_owned())), "continued", "any text may be an id");
 }
 
-/// A number of 64 bits would be read as another one.
+/// sweep reads 32 bits of these columns, and would take a number of 64 for another one.
 #[test]
 fn a_number_that_postgresql_would_not_take_is_refused_by_a_file() {
     let mut world = World::new(On::Sqlite);
@@ -116,7 +116,7 @@ fn a_number_that_postgresql_would_not_take_is_refused_by_a_file() {
     }
 }
 
-/// A step is judged by itself: a sibling that cannot be read keeps the plan stalled, and costs the step nothing.
+/// A sweep judges a step by itself: a sibling that cannot be read keeps the plan stalled, and costs the step nothing.
 #[test]
 fn a_broken_step_does_not_cost_the_other_steps_of_its_plan() {
     for (status, outcome, plan_status) in
@@ -188,7 +188,7 @@ fn json_of_paperclip_that_is_not_what_it_should_be_stops_nothing() {
     assert_eq!((swept.outcome(&good), swept.outcome(&other)), ("continued", "continued"), "{}", swept.json);
 }
 
-/// An error of the database while one subject is written: a trigger of the host's, say.
+/// The database fails while it writes one subject, because of a trigger of the host's, say.
 #[test]
 fn a_subject_whose_write_fails_is_named_and_rolled_back_and_the_others_go_on() {
     let mut world = World::new(On::Postgres);
@@ -208,7 +208,7 @@ fn a_subject_whose_write_fails_is_named_and_rolled_back_and_the_others_go_on() {
     assert_eq!(world.count(&format!("recoveries where subject_id = '{bad}'")), 0);
 }
 
-/// The negative control: a view that casts what others wrote fails with the first such row, and nothing is swept.
+/// The negative control: a view that casts what others wrote fails at the first such row, and nothing is swept.
 #[test]
 fn a_view_that_casts_what_others_wrote_stops_the_rest() {
     let mut world = World::new(On::Postgres);

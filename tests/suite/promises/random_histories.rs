@@ -12,7 +12,7 @@ use crate::support::world::{On, World, on_each_database};
 
 const EVENTS: usize = 200;
 
-/// Random numbers that are the same in every run (splitmix64).
+/// Random numbers that are alike in every run (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -27,7 +27,7 @@ impl Dice {
         of[self.roll(of.len() as u64) as usize].clone()
     }
 
-    /// Bursts, working days and nights; three hours on average.
+    /// The minutes to the next event: bursts, working days and nights; three hours on average.
     fn minutes(&mut self) -> i64 {
         let minutes = match self.roll(20) {
             0..=9 => self.roll(4),
@@ -39,7 +39,7 @@ impl Dice {
     }
 }
 
-/// Issues whose agents share a world, and what must not happen to them.
+/// A history under way: issues whose agents share a world, and the bounds that it must keep.
 struct Play<'a> {
     world: &'a mut World,
     dice: Dice,
@@ -61,7 +61,7 @@ fn policy(dice: &mut Dice) -> Policy {
     }
 }
 
-/// Plays one history and ends with the first bound that is broken.
+/// Plays one history, and ends with the first bound that is broken.
 fn play(world: &mut World, seed: u64, spoil: impl Fn(Policy) -> Policy) -> Result<(), String> {
     let mut dice = Dice(seed);
     let allowed = policy(&mut dice);
@@ -83,7 +83,7 @@ fn play(world: &mut World, seed: u64, spoil: impl Fn(Policy) -> Policy) -> Resul
 }
 
 impl Play<'_> {
-    /// Something that the host, an agent or a person does.
+    /// Plays something that the host, an agent or a person does.
     fn happen(&mut self) {
         let (issue, agent) = (self.dice.pick(&self.issues), self.agents[0].clone());
         let (now, world) = (self.world.ago(0), &mut *self.world);
@@ -165,7 +165,7 @@ impl Play<'_> {
         ensure(!acted, &format!("a second sweep did more: {}", again.json))
     }
 
-    /// A window of 24 hours is fullest when it ends with something that was done.
+    /// Checks the bounds of a day. A window of 24 hours is fullest when it ends with an action.
     fn check_the_day(&mut self, issue: &Id) -> Result<(), String> {
         let (a_day_ago, per_day) = (self.world.ago(1440), i64::from(self.allowed.attempts_per_day_max));
         let today = |table: &str| format!("{table} and created_at > {a_day_ago}");
@@ -190,7 +190,7 @@ fn serve_a_wake(world: &mut World, issue: &Id, runs: bool, continued_in_a_row: &
             continued_in_a_row.remove(issue);
         }
     } else if world.count(&format!("wakes where id = '{wake}' and requested_by = 'sweep'")) == 1 {
-        // What never began is no attempt.
+        // A wake whose run never began is no attempt.
         continued_in_a_row.entry(issue.clone()).and_modify(|in_a_row| *in_a_row = in_a_row.saturating_sub(1));
     }
 }
@@ -213,7 +213,7 @@ on_each_database! {
     }
 }
 
-/// Negative controls: a sweep that may do more than is allowed is found out.
+/// The negative controls: a sweep that does more than is allowed is noticed.
 #[test]
 fn a_sweep_that_does_more_is_noticed() {
     type Spoil = fn(Policy) -> Policy;

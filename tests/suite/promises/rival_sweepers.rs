@@ -22,7 +22,7 @@ fn orphans(world: &mut World) -> Vec<Id> {
     issues
 }
 
-/// All sweeps at once: the sum of one outcome over all.
+/// Runs all sweeps at once, and adds up one outcome.
 fn sweep_together(world: &World, outcome: &str) -> i64 {
     let settings = Options { connections: 2, ..world.options() };
     thread::scope(|scope| {
@@ -63,7 +63,7 @@ on_each_host! {
     }
 }
 
-/// Two sessions, step by step. What the sweep must not do is played by hand, to show that it would be caught.
+/// Two sessions, step by step. The tests play by hand what a sweep must not do, to show that it would be caught.
 mod two_sessions {
     use super::*;
 
@@ -95,7 +95,7 @@ mod two_sessions {
         assert_eq!(next.outcome(&issue), "continued");
     }
 
-    /// Each is a candidate, and each would be left as it is.
+    /// Each issue is a candidate that a sweep would leave as it is.
     #[test]
     fn what_is_left_as_it_is_is_not_locked_and_who_holds_it_is_no_news() {
         let (mut world, agent, issue) = on_postgres();
@@ -152,7 +152,7 @@ mod two_sessions {
         assert_eq!(world.wakes_for(&issue), 0);
     }
 
-    /// The negative control: with the issue locked but not the agent, the wake goes to a paused agent.
+    /// The negative control: if a sweep locks the issue but not the agent, the wake goes to a paused agent.
     #[test]
     fn a_sweeper_that_does_not_lock_the_agent_wakes_a_paused_one() {
         let (mut world, agent, issue) = on_postgres();
@@ -191,8 +191,7 @@ mod deadlocks {
 
     use crate::support::wait::SetAtEnd;
 
-    /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it
-    /// waited.
+    /// A host that locks the agent first and its issue second: in this order a sweep that waits would deadlock.
     fn agent_then_issue(db: &mut Db, agent: &Id, issue: &Id) -> diesel::QueryResult<()> {
         let sql = format!(
             "begin; update agents set updated_at = now() where id = '{agent}'; select pg_sleep(0.002);

@@ -8,11 +8,11 @@ use crate::support::program::sweep_at;
 use crate::support::proxy::{Direction, Proxy};
 use crate::support::world::{On, World};
 
-/// What the server says whenever it waits for the next message.
+/// The message of a server that waits for the client.
 const READY: &[u8] = b"Z\0\0\0\x05";
 
 fn round_trips(world: &World) -> usize {
-    // The guard has questions of its own when there are many.
+    // The guard asks further questions when there are many subjects.
     round_trips_with(world, &["--no-guard"])
 }
 
@@ -23,7 +23,7 @@ fn round_trips_with(world: &World, more: &[&str]) -> usize {
     proxy.passed(Direction::ToClient).windows(READY.len()).filter(|bytes| *bytes == READY).count()
 }
 
-/// Issues that wait for what their host has declared.
+/// Makes issues that wait for something that their host has declared.
 fn that_wait(world: &mut World, agent: &Id, numbers: Range<u32>) {
     for issue in world.orphans(agent, numbers) {
         world.set("issues", &issue, "waiting_for = 'the weather'");

@@ -1,4 +1,4 @@
-//! The scan must not cost more as work is finished: the candidates are found through partial indexes.
+//! The scan must not cost more as work is finished: partial indexes find the candidates.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use crate::support::databases::template_with;
 use crate::support::world::{On, World};
 
-/// 1 % of 30,000 issues and 0.1 % of as many steps are in progress; the rest is history.
+/// The rows: 1 % of 30,000 issues and 0.1 % of 30,000 steps are in progress, and the rest is history.
 const HISTORY: &str = "
     set session_replication_role = replica;
     insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, 99) n;
@@ -68,7 +68,7 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
     let mut world = with_history();
 
     let issues = plan_of(&mut world, "issue_candidates");
-    // A live run is found by runs_live or by runs_live_by_step, which cover the same runs.
+    // runs_live and runs_live_by_step cover the same runs, so either finds a live one.
     for index in ["issues_in_progress", "wakes_pending", "recoveries_open", "runs_live"] {
         assert!(issues.contains(index), "{index} is not used:\n{issues}");
     }
@@ -97,7 +97,7 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
     );
 }
 
-/// As `store::work::find` asks, by the name that an operator typed: on a view that joins and aggregates.
+/// The query of `store::work::find`, by the name that an operator typed: on a view that joins and aggregates.
 #[test]
 fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     let mut world = World::new(On::Paperclip);
@@ -122,7 +122,7 @@ fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     assert!(plan.contains("Index Cond: (identifier = 'ACM-12'::text)"), "{plan}");
 }
 
-/// 1 % of 50,000 runs are running: they are found through the host's index on the status, and nothing else is read.
+/// Among 50,000 runs, 1 % are running: the host's index on the status finds them, and nothing else is read.
 #[test]
 fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
     let mut world = World::new(On::Paperclip);
@@ -151,7 +151,7 @@ fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
     );
     let without = plan_of(&mut world, "sweep.session_candidates");
     assert!(!without.contains("heartbeat_runs_company_status_"), "the control:\n{without}");
-    // Whatever locks one, or explains it, must not read the others.
+    // A query that locks or explains one run must not read the others.
     let id = world.text("id", "heartbeat_runs limit 1").expect("a run");
     for query in [
         format!("select * from sweep.session_facts where subject_id = '{id}'"),
@@ -183,7 +183,7 @@ fn without_statistics_no_issue_is_compared_with_each_wake() {
     assert!(removed < 10_000, "{removed}: {}", lines.iter().map(|line| format!("{}\n", line.text)).collect::<String>());
 }
 
-/// What boards ask of all that is in progress.
+/// The queries of boards about all work in progress.
 #[test]
 fn the_states_of_all_work_are_found_without_reading_what_is_finished() {
     let mut world = with_history();
@@ -205,7 +205,7 @@ fn a_tenants_states_are_asked_of_its_own_work_alone() {
         .load(&mut world.db)
         .expect("a plan");
     let plan: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
-    // The facts are those of the issues that the first read leaves.
+    // Only the facts of issues that the first step leaves are read.
     assert!(plan.contains("tenant = 'nobody'::text"), "{plan}");
     let facts: Vec<&str> = plan.lines().filter(|line| line.contains("runs_by_issue")).collect();
     assert!(!facts.is_empty() && facts.iter().all(|line| line.contains("never executed")), "{plan}");

@@ -1,7 +1,7 @@
 //! P15: secrets that are planted in the URL, in rows and in errors of the driver appear in no output of any command at
 //! any log level.
 //!
-//! Beside each secret stands a lantern, which must be seen: else nothing would have been looked at.
+//! Beside each secret stands a lantern, which must be seen, or the test would have looked at nothing.
 
 mod commands;
 mod urls;
@@ -10,17 +10,17 @@ use crate::support::planted::{LISTS, SWEEPS, plant, planted_issue};
 use crate::support::program::{Program, Ran, sweep};
 use crate::support::world::{On, World, on_each_database};
 
-/// In each planted secret.
+/// The secret in each planted text.
 const SECRET: &str = "hunter2";
 
-/// The commands that read a database, each as often as its output has a form.
+/// The commands that read a database, once for each form of their output.
 fn commands() -> Vec<&'static [&'static str]> {
     let sweeps_again: &[&[&str]] =
         &[&["--output", "ndjson", "--detailed-exitcode"], &["--escalation", "comment_only", "--only", "steps"]];
     [&[&["--help"][..]], SWEEPS, sweeps_again, LISTS, &[&["migrate"], &["migrate", "--print"], &["demo"]]].concat()
 }
 
-/// What looks like a credential.
+/// Texts that look like credentials.
 const SHAPES: [&str; 20] = [
     "password=hunter2 and more",
     "db_password: hunter2",
@@ -51,7 +51,7 @@ fn shows_a_secret(text: &str) -> bool {
     text.to_lowercase().contains(SECRET)
 }
 
-/// Nothing of it is secret.
+/// Checks that the output of a run shows no secret.
 #[track_caller]
 fn assert_hidden(ran: &Ran, what: &str) {
     let lines = ran.out.lines().chain(ran.err.lines());
@@ -59,12 +59,13 @@ fn assert_hidden(ran: &Ran, what: &str) {
     assert!(shown.is_empty(), "{what}: {shown:#?}");
 }
 
-/// As talkative as can be.
+/// Runs a program at the most talkative log level.
 fn loud(program: Program, format: &str) -> Ran {
     program.env("SWEEP_LOG", "trace").env("SWEEP_LOG_FORMAT", format).run()
 }
 
-/// Rows that cannot be read, of an id of its own, and a key that is taken: with a secret that looks like nothing.
+/// Plants rows that cannot be read, with an id of their own, and a key that is taken: with a secret that looks like
+/// nothing.
 fn plant_what_is_broken(world: &mut World) {
     let agent = world.agent("idle");
     match world.on {
@@ -97,7 +98,7 @@ fn plant_what_is_broken(world: &mut World) {
     }
 }
 
-/// A password in the URL; the server trusts its socket, and SQLite has none.
+/// The URL with a password; the server trusts its socket, and SQLite has no passwords.
 fn url_with_secret(world: &World) -> String {
     match world.on {
         On::Sqlite => world.url.clone(),
@@ -105,7 +106,7 @@ fn url_with_secret(world: &World) -> String {
     }
 }
 
-/// All that the commands print, each with its log in one of both forms; time passes between them when it can.
+/// Everything that the commands print, each with a log in one of both forms. `time_passes`: between the commands.
 fn output(world: &mut World, time_passes: bool) -> String {
     let (url, mut all) = (url_with_secret(world), String::new());
     for (command, format) in commands().into_iter().zip(["text", "json"].into_iter().cycle()) {
@@ -151,7 +152,7 @@ on_each_database! {
         assert!(broken.iter().all(|broken| all.contains(broken)), "{all}");
     }
 
-    /// A negative control, and what is not promised: a secret is known by its looks, and by nothing else.
+    /// The negative control, and the limit of the promise: a secret is known by its looks, and by nothing else.
     fn a_secret_that_looks_like_nothing_would_be_found_out(world) {
         let agent = world.agent("idle");
         let issue = planted_issue(world, &agent, 0, "none");

@@ -1,4 +1,4 @@
-//! P2: a write repeats what was seen, so that even without a lock it changes no row that is another by now.
+//! P2: a write repeats what was seen, so that even without a lock it changes no row that has changed since.
 
 use diesel::QueryResult;
 use diesel::result::Error;
@@ -22,7 +22,7 @@ fn tried(world: &World, body: impl FnOnce(&mut Db) -> QueryResult<()>) -> Error 
     written.expect_err("it is rolled back").error()
 }
 
-/// What is written about a subject that was seen before `change`: refused, and accepted without the change.
+/// Checks that a write about a subject that was seen before `change` is refused, and is accepted without the change.
 fn is_refused_after<S: Subject>(
     world: &mut World,
     id: &Id,
@@ -43,7 +43,7 @@ fn escalate<S: Subject>(db: &mut Db, seen: &S) -> QueryResult<()> {
     writes.execute(db)
 }
 
-/// Records an escalation, which settles what was open.
+/// Records an escalation, which settles the open row.
 fn settle<S: Subject>(db: &mut Db, seen: &S) -> QueryResult<()> {
     let id = Id::generate();
     let entry = Entry {

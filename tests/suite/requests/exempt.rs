@@ -1,4 +1,4 @@
-//! `sweep exempt add agent` and `tenant`: all that somebody has is in progress on purpose.
+//! `sweep exempt add agent` and `tenant`: all work of an agent or a tenant is in progress on purpose.
 
 use sweep::rules::{Id, Kind};
 
@@ -97,7 +97,7 @@ on_each_host! {
         assert_eq!(said, expected);
     }
 
-    /// What is open about it calls for nobody.
+    /// The open rows about such work call for nobody.
     fn what_an_exempt_agent_or_tenant_has_is_not_measured_as_waiting_for_people(world) {
         let agent = world.agent("idle");
         let issue = world.escalated_issue(&agent);
@@ -133,7 +133,7 @@ on_each_host! {
         assert_eq!(said.out, format!("No longer exempt: agent {first}\n"));
     }
 
-    /// P5: what is open stays so, and no sweep closes it as recovered.
+    /// P5: an open row stays open, and no sweep closes it as recovered.
     fn an_exemption_of_its_agent_closes_nothing(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

@@ -5,7 +5,7 @@ use crate::support::world::{World, on_each_database};
 
 const USAGE: i32 = 64;
 
-/// It would clear a screen, end a string of SQL, and forge a log line.
+/// A name that would clear a screen, end a string of SQL, and forge a log line.
 const NAME: &str = "ada\u{1b}[2J'; drop table recoveries; --\n2026-01-01T00:00:00Z ERROR \u{202e}forged";
 
 fn ask(world: &World, words: &[&str]) -> Ran {

@@ -1,4 +1,4 @@
-//! P3 for what people ask for: killed at any point, all of it is done or nothing.
+//! P3 for requests of people: a request that is killed at any point is done wholly, or not at all.
 
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -13,7 +13,7 @@ use crate::support::world::{On, World, on_each_database};
 
 const KILLS: u32 = 25;
 
-/// The requests of one person, each of another subject.
+/// The requests of one person, each about another subject.
 fn requests(world: &mut World) -> Vec<(&'static str, Id)> {
     let agent = world.agent("idle");
     let crashed = world.session(None, None);
@@ -28,7 +28,7 @@ fn requests(world: &mut World) -> Vec<(&'static str, Id)> {
     ]
 }
 
-/// What was done: of each the change, its row in the ledger, and the host's line of it.
+/// How many changes, rows of the ledger and lines of the host's log the requests made.
 fn done(world: &mut World) -> [i64; 3] {
     let steps = "plan_steps where status in ('skipped', 'failed')";
     let changes = ["wakes", "session_commands", "sessions where stall_paused", steps];
@@ -45,7 +45,7 @@ on_each_database! {
     fn a_request_that_is_killed_at_any_moment_is_done_or_not_and_can_be_made_again(world) {
         let mut killed = 0;
         for kill in rounds(0..KILLS) {
-            // Measured each time: how long a request takes depends on what else the machine does.
+            // Measures a request anew for each kill: its time depends on what else the machine does.
             let agent = world.agent("idle");
             let other = world.orphan(&agent);
             let began = Instant::now();

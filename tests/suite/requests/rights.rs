@@ -1,4 +1,4 @@
-//! Who may not is refused before anything is written, and told what is missing.
+//! A person without the right is refused before anything is written, and told what is missing.
 
 use crate::support::program::command_at;
 use crate::support::scratch::Role;

@@ -1,4 +1,4 @@
-//! P1, P16 for what people ask for: beside sweeps that run, and beside one another.
+//! P1, P16 for requests of people: beside sweeps that run, and beside one another.
 
 use std::thread;
 
@@ -18,7 +18,7 @@ use crate::support::world::{World, on_each_database, on_each_host};
 const SUBJECTS: usize = 12;
 const PEOPLE: usize = 3;
 
-/// Two sweeps, and several people who ask for the same of each subject: how often it was done.
+/// Runs two sweeps beside several people who make one request about each subject, and returns how often it was done.
 fn together<S: Subject>(world: &World, ids: &[Id], request: Request) -> usize {
     let (settings, url) = (world.options(), world.url.as_str());
     thread::scope(|scope| {
@@ -41,7 +41,7 @@ fn together<S: Subject>(world: &World, ids: &[Id], request: Request) -> usize {
     })
 }
 
-/// Else it is refused, or somebody else has it in hand.
+/// True if the request was done; false if it was refused, or somebody else held the subject.
 fn is_done(answer: Answer) -> bool {
     match answer {
         Answer::Done(_) => true,
@@ -120,7 +120,7 @@ mod own_tables {
                     let changed = world.count(&format!("sessions where {column} and id in ({})", ids.join(", ")));
                     assert_eq!(changed, asked as i64, "{column}");
                     one_is_open_at_most(world);
-                    // Whoever met somebody asks again.
+                    // A person whose subject was busy asks again.
                     let mut person = Person::who_asks_for(&world.url, request);
                     sessions.iter().for_each(|id| drop(person.asks::<SessionFacts>(id)));
                 }
@@ -153,7 +153,7 @@ mod own_tables {
             }
         }
 
-        /// The negative control: two people who look, and write without a lock and without the ledger.
+        /// The negative control: two people who read, and write without a lock and without the ledger.
         fn whoever_looks_and_writes_without_the_lock_doubles_the_wake(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

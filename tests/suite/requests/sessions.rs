@@ -1,4 +1,4 @@
-//! `sweep nudge`, `relaunch`, `heartbeat`, `pause` and `resume`: what a person has done with a session.
+//! `sweep nudge`, `relaunch`, `heartbeat`, `pause` and `resume`: a person's requests about a session.
 
 use sweep::rules::{Id, Kind};
 
@@ -7,7 +7,7 @@ use crate::support::program::explain;
 use crate::support::views_and_rules::exempt;
 use crate::support::world::{On, World, on_each_database};
 
-/// What the ledger says was done about a session, oldest first.
+/// The ledger's rows about a session, oldest first.
 fn ledger(world: &mut World, session: &Id) -> Vec<String> {
     let rows = world.texts(
         "action || ': ' || reason || case when settled_at is null then ' (open)' else '' end",
@@ -16,7 +16,7 @@ fn ledger(world: &mut World, session: &Id) -> Vec<String> {
     rows.into_iter().flatten().collect()
 }
 
-/// Its process ended an hour ago, and not as it should.
+/// Makes a session whose process crashed an hour ago.
 fn crashed(world: &mut World) -> Id {
     let session = world.session(None, None);
     let long_ago = world.ago(60);
@@ -24,7 +24,7 @@ fn crashed(world: &mut World) -> Id {
     session
 }
 
-/// Nudged twice in vain, so that people were notified.
+/// Makes a session that was nudged twice in vain, so that people were notified.
 fn escalated(world: &mut World) -> Id {
     let session = world.session(None, None);
     for _ in 0..3 {
@@ -218,7 +218,7 @@ on_each_database! {
     }
 }
 
-/// Its sessions are its server's runs: nobody types into them, and nothing of theirs can be set.
+/// On Paperclip sessions are the server's runs: nobody types into them, and nothing of theirs can be set.
 #[test]
 fn a_run_of_paperclip_takes_no_command_and_keeps_no_pause() {
     let mut world = World::new(On::Paperclip);

@@ -1,4 +1,4 @@
-//! `sweep fail-step` and `sweep skip-step`: what a person gives up or leaves out of a plan.
+//! `sweep fail-step` and `sweep skip-step`: a person gives up a step, or leaves it out.
 
 use sweep::rules::Id;
 
@@ -14,7 +14,7 @@ fn ledger(world: &mut World, step: &Id) -> Vec<String> {
     rows.into_iter().flatten().collect()
 }
 
-/// Another step of a plan, in this status; it began as long ago as the first.
+/// Makes another step of a plan, in this status; it began as long ago as the first.
 fn another(world: &mut World, plan: &Id, status: &str) -> Id {
     let (id, began) = (Id::generate(), world.ago(120));
     world.run(&format!(
@@ -107,7 +107,7 @@ on_each_database! {
         for request in ["skip-step", "fail-step"] {
             refused(world, request, &step.0, &["a wake is queued", "its wake is taken up, or cancelled"]);
         }
-        // Nobody takes it up any more.
+        // Nobody takes the wake up any more.
         world.pass(120);
         let at = world.ago(0);
         let run = Id::generate();

@@ -117,7 +117,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let run = world.issue_run(&issue, &agent, "failed", 10);
-        // So that the moment is not over however slow the machine is.
+        // An end in the future keeps the moment from passing, however slow the machine is.
         let soon = if world.on == On::Sqlite { world.ago(-1) } else { "now() + interval '10 seconds'".to_owned() };
         world.set_run(&run, &format!("finished_at = {soon}"));
         refused(world, "wake", &issue.0, &["its last run ended a moment ago", "time: its host has "]);

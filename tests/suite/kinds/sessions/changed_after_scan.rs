@@ -1,4 +1,4 @@
-//! P2 for sessions: one whose state changed after the scan is untouched.
+//! P2 for sessions: a sweep does not touch a session whose state changed after the scan.
 
 use sweep::rules::session::SessionFacts;
 use sweep::rules::{Id, Policy};
@@ -45,7 +45,7 @@ on_each_database! {
         }
     }
 
-    /// The control: unchanged, it is touched.
+    /// The control: an unchanged session is touched.
     fn a_session_that_did_not_change_is_nudged(world) {
         let session = world.session(None, None);
         assert!(examine_by::<SessionFacts>(&mut world.connect_as_sweep(), &session, &Policy::default()).is_change());

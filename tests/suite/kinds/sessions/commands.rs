@@ -1,4 +1,4 @@
-//! What people type about sessions: a dry run, a plan, a name, an exemption.
+//! Commands about sessions: a dry run, a plan, a name, an exemption.
 
 use sweep::rules::Id;
 

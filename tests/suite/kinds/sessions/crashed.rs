@@ -1,17 +1,17 @@
-//! P5 for sessions whose process ended: what is relaunched, and what is left to a person.
+//! P5 for sessions whose process ended: which are relaunched, and which are left to a person.
 
 use sweep::rules::{Id, Policy};
 use sweep::sweep::Options;
 
 use crate::support::world::{On, World, on_each_database};
 
-/// A sweep that relaunches what crashed.
+/// Settings of a sweep that relaunches crashed sessions.
 pub fn relaunching(world: &World) -> Options {
     let settings = world.options();
     Options { policy: Policy { auto_relaunch: true, ..settings.policy.clone() }, ..settings }
 }
 
-/// A session and its issue: its process crashed half an hour ago.
+/// Makes a session whose process crashed half an hour ago, and its issue: `(session, issue)`.
 pub fn crashed_with_its_issue(world: &mut World) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
@@ -63,7 +63,7 @@ on_each_database! {
         assert_eq!(world.commands(&session, "relaunch"), 1);
     }
 
-    /// A person did it, and knows: that it fails again is news.
+    /// The person knows of the first crash; that the session fails again is news.
     fn a_session_that_a_person_started_again_and_that_fails_at_once_is_reported_again(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
@@ -126,7 +126,7 @@ on_each_database! {
     }
 }
 
-/// P9: what is over costs nothing.
+/// P9: sessions that are over cost nothing.
 #[test]
 fn sessions_that_ended_well_or_whose_issue_is_finished_are_not_examined() {
     for on in [On::Postgres, On::Sqlite] {

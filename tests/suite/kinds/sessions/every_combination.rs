@@ -1,5 +1,5 @@
-//! Every combination of states of a session: the candidates name all that the rules would touch, and the view of the
-//! work's state says what the rules decide.
+//! Every combination of states of a session: the candidates name all sessions that the rules would touch, and the view
+//! of the work's state agrees with the rules.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::support::views_and_rules::{old_ledger_rows, overlooked, touched};
 use crate::support::world::sessions::LOOP;
 use crate::support::world::{On, World, on_each_database};
 
-/// What its process does, as the columns say it; `:now`, `:old` and `:soon` are times.
+/// The states of a session's process, in its columns; `:now`, `:old` and `:soon` are times.
 const PROCESSES: [&str; 13] = [
     "last_activity_at = :now, last_progress_at = :now",
     "last_activity_at = :old, last_progress_at = :old",
@@ -31,7 +31,7 @@ const PROCESSES: [&str; 13] = [
     "ended_at = :soon, exit_code = null",
 ];
 
-/// What else holds for the sessions of which `:these` are the combinations: first, nothing; `:n` is a new id.
+/// Further circumstances of the sessions `:these`, the first of which is none; `:n` is a new id.
 const CIRCUMSTANCES: [&str; 11] = [
     "",
     "update sessions set stall_paused = true where id in (select subject_id from :these)",
@@ -49,12 +49,12 @@ const CIRCUMSTANCES: [&str; 11] = [
         select :n, subject_id, 'nudge', 'host', :old from :these",
 ];
 
-/// The numbers of the rows of a list, as a choice.
+/// The numbers of a list's rows, as a choice.
 fn one_of<T>(list: &[T]) -> String {
     (0..list.len()).map(|n| format!("({n})")).collect::<Vec<_>>().join(", ")
 }
 
-/// Every status × process × circumstance × ledger.
+/// Makes sessions of every status × process × circumstance × ledger.
 pub fn every_session(world: &mut World) -> Vec<Id> {
     let (now, old, soon) = (world.ago(0), world.ago(30), world.ago(-30));
     world.run("begin");
@@ -102,12 +102,12 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
     sessions
 }
 
-/// What the rules say of the same facts; none for what they say nothing of. A loop is seen by sweeps alone: until one
-/// has notified a person, its session is active.
+/// The states by the rules, without sessions that they say nothing about. Only a sweep sees a loop: until one has
+/// notified a person, the session is active.
 fn decided(world: &World, all: &[Id]) -> BTreeMap<Id, String> {
     let policy = Policy::default();
     let reported = facts_of::<SessionFacts>(world, all).into_iter().filter_map(|(id, facts)| {
-        // One that ended well is over, whatever it waited for.
+        // A session that ended well is over, whatever it waited for.
         facts.session.ended.is_none_or(|ended| ended.exit_code != Some(0)).then_some(())?;
         let verdict = decide(&facts, &policy);
         let abandoned =
@@ -135,7 +135,7 @@ fn decided(world: &World, all: &[Id]) -> BTreeMap<Id, String> {
     reported.collect()
 }
 
-/// The escalation of a session of which somebody reports what it does is open until a sweep records the recovery.
+/// The escalation of a session that reports its state stays open until a sweep records the recovery.
 fn was_escalated(facts: &SessionFacts) -> bool {
     let (history, session) = (facts.history(), &facts.session);
     let is_watched = session.reports_progress || session.agent.is_some() || !session.recent_output.is_empty();

@@ -1,9 +1,9 @@
-//! P8 for sessions: whatever their rows hold stops nothing.
+//! P8 for sessions: nothing that their rows hold stops a sweep.
 
 use crate::support::poison::ABSURD_TIMES;
 use crate::support::world::{On, World};
 
-/// A broken session beside a good one; and what became of the broken one.
+/// Sweeps a broken session beside a good one, and returns the outcome of the broken one.
 fn beside_a_good_one(world: &mut World, assignment: &str) -> String {
     let (bad, good) = (world.session(None, None), world.session(None, None));
     world.set("sessions", &bad, assignment);
@@ -23,7 +23,7 @@ fn absurd_times_in_postgres_are_reported_as_unreadable_or_left() {
             let mut world = World::new(On::Postgres);
             let outcome = beside_a_good_one(&mut world, &format!("{column} = '{time}'"));
             let harmless = ["unreadable", "healthy", "not examined"];
-            // A beginning of long ago is later than no other time, and asked by nothing.
+            // A beginning of long ago is later than no other time, and no rule asks for it.
             let is_long_ago = time.contains("BC") || time == "-infinity" || time == "0001-01-01";
             assert!(
                 harmless.contains(&outcome.as_str()) || is_long_ago && outcome == "continued",
@@ -33,7 +33,7 @@ fn absurd_times_in_postgres_are_reported_as_unreadable_or_left() {
     }
 }
 
-/// Nobody can have shown it: it would be active for ever.
+/// A sign of progress in the future would keep the session active for ever.
 #[test]
 fn progress_in_the_future_is_examined_and_reported() {
     for on in [On::Postgres, On::Sqlite] {

@@ -27,7 +27,7 @@ fn sessions(world: &mut World, with_issues: Option<()>) -> Vec<(Id, Option<Id>)>
     made
 }
 
-/// All at once: the sum of one outcome of the sessions over all.
+/// Runs many sweeps at once, and adds up one outcome of the sessions.
 fn sweep_together(settings: &Options, outcome: &str) -> i64 {
     thread::scope(|scope| {
         let sweeps: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(|| sweep_once(settings))).collect();
@@ -61,7 +61,7 @@ on_each_database! {
         assert_eq!(world.commands(&sessions[0].0, "nudge"), 2);
     }
 
-    /// The session is relaunched, or its issue is continued; whichever is first, never both.
+    /// The first sweep relaunches the session or continues its issue, and no other does the other one.
     fn eight_sweeps_at_once_continue_a_crashed_session_or_its_issue_and_never_both(world) {
         let made = sessions(world, Some(()));
         let an_hour_ago = world.ago(60);
@@ -78,7 +78,7 @@ on_each_database! {
     }
 }
 
-/// Two transactions, step by step. What the sweep must not do is played by hand, to show that it would be caught.
+/// Two transactions, step by step. The tests play by hand what a sweep must not do, to show that it would be caught.
 mod step_by_step {
     use super::*;
 
@@ -121,7 +121,7 @@ mod step_by_step {
         assert_eq!(world.commands(&session, "nudge"), 0);
     }
 
-    /// Its owner says that nobody may disturb it, at the same moment.
+    /// The owner forbids to disturb the session at the moment of the sweep.
     #[test]
     fn a_stall_pause_that_is_not_committed_yet_keeps_its_session_from_being_nudged() {
         let mut world = World::new(On::Postgres);
@@ -134,7 +134,7 @@ mod step_by_step {
         assert_eq!((during.outcome(&session), world.commands(&session, "nudge")), ("busy", 0));
     }
 
-    /// The negative control: with the session locked but not its issue, both are continued.
+    /// The negative control: if a sweep locks the session but not its issue, both are continued.
     #[test]
     fn a_sweeper_that_does_not_lock_the_issue_continues_the_same_work_twice() {
         let mut world = World::new(On::Postgres);

@@ -1,4 +1,4 @@
-//! A session and the issue that it works on: which of both is continued, and that never both are.
+//! A session and its issue: sweeps continue one of them, never both.
 
 use sweep::rules::Id;
 
@@ -37,7 +37,8 @@ on_each_database! {
         );
     }
 
-    /// That its issue is now a person's does not heal it, and is no reason to do anything.
+    /// A person has the issue now. That heals no session, and is no reason for a sweep to act:
+    /// decisions.md#a-blocked-issue-heals-no-session
     fn a_crashed_session_whose_issue_was_escalated_is_not_called_recovered(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -97,7 +98,7 @@ on_each_database! {
         assert_eq!(relaunches, 1);
     }
 
-    /// Its agent has gone on to something else, or somebody took the issue over.
+    /// The session's agent went on to something else, or somebody took the issue over.
     fn a_session_of_an_agent_that_no_longer_has_the_issue_is_left_and_holds_nothing(world) {
         let (agent, other) = (world.agent("idle"), world.agent("idle"));
         for (broken, status) in [
@@ -128,7 +129,7 @@ on_each_database! {
         assert_eq!(world.sweep().outcome(&issue), "continued");
     }
 
-    /// Which of them have a live run is not looked at to the end.
+    /// A sweep does not read all of the steps to learn which of them have a live run.
     fn a_crashed_session_is_not_relaunched_beside_more_than_fifty_steps_in_progress(world) {
         for (steps, outcome) in [(50, "continued"), (51, "healthy")] {
             let (session, issue) = crashed_with_its_issue(world);

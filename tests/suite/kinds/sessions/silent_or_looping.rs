@@ -1,4 +1,4 @@
-//! P4–P6 for sessions that are silent or loop: how often they are nudged, and when a person is notified.
+//! P4–P6 for sessions that are silent or loop: how often sweeps nudge them, and when a person is notified.
 
 use sweep::rules::Policy;
 
@@ -87,7 +87,7 @@ on_each_database! {
         assert_eq!(world.sweep().outcome(&session), "escalated");
     }
 
-    /// Between two sweeps it woke up and fell silent again.
+    /// The session woke up and fell silent again between two sweeps.
     fn a_relapse_that_no_sweep_saw_is_a_new_episode(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
@@ -115,7 +115,7 @@ on_each_database! {
         assert_eq!(world.sweep().outcome(&session), "recovered");
     }
 
-    /// Activity alone proves nothing: a loop is never quiet.
+    /// Activity alone proves nothing: decisions.md#a-looping-session-is-never-quiet
     fn a_loop_is_nudged_twice_then_escalated_however_busy_it_looks(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
@@ -133,7 +133,7 @@ on_each_database! {
         assert_eq!(world.commands(&session, "nudge"), 2);
     }
 
-    /// The nudge's echo, or a word in answer, is no end of it.
+    /// A nudge's echo, or a word in answer, does not end the loop.
     fn a_loop_that_answers_with_one_line_is_the_same_episode(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
@@ -144,7 +144,7 @@ on_each_database! {
             world.loops(&session);
             outcomes.push(world.sweep().outcome(&session).to_owned());
             world.deliver_commands();
-            // Longer than a nudge's delay, and in all not so long that it would be without progress.
+            // Longer than a nudge's delay, but not so long that the session would be without progress.
             world.pass(3);
             let (now, output) = (world.ago(0), [LOOP; 8].join("\n") + "\nOK, going on.");
             world.set("sessions", &session, &format!("last_activity_at = {now}, recent_output = '{output}'"));
@@ -177,7 +177,7 @@ on_each_database! {
         assert!(["healthy", "not examined"].contains(&outcome.as_str()), "{outcome}");
     }
 
-    /// However often it recovers, the cost of a day is bounded.
+    /// However often the session recovers, the cost of a day is bounded.
     fn no_session_is_nudged_more_than_the_daily_limit(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
@@ -254,7 +254,7 @@ on_each_database! {
         assert_eq!(world.sweep().outcome(&session), "continued");
     }
 
-    /// Its supervisor is gone with it: nothing else would tell.
+    /// The supervisor is gone with its session: decisions.md#a-command-that-is-not-taken
     fn a_command_that_nobody_takes_is_followed_by_an_escalation(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

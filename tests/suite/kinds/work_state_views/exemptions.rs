@@ -12,10 +12,10 @@ use sweep::store::Subject;
 use crate::support::views_and_rules::{decided, exempt, viewed};
 use crate::support::world::{World, on_each_database, on_each_host};
 
-/// None; one that holds until it is removed, and one until then; one that has expired.
+/// No exemption; one that holds until it is removed; one that still holds; one that has expired.
 const EXEMPTIONS: [Option<Option<i64>>; 4] = [None, Some(None), Some(Some(-10)), Some(Some(10))];
 
-/// Agents with each of the exemptions.
+/// Makes an agent with each of the exemptions.
 fn agents(world: &mut World) -> Vec<Id> {
     let agent = |exemption: Option<Option<i64>>| {
         let agent = world.agent("idle");
@@ -27,7 +27,7 @@ fn agents(world: &mut World) -> Vec<Id> {
     EXEMPTIONS.map(agent).into()
 }
 
-/// One subject of each agent for each exemption of its own.
+/// Makes subjects of each agent, one with each exemption of its own.
 fn subjects(world: &mut World, kind: &str, make: impl Fn(&mut World, &Id) -> Id) -> Vec<Id> {
     let mut made = Vec::new();
     for agent in agents(world) {
@@ -42,7 +42,7 @@ fn subjects(world: &mut World, kind: &str, make: impl Fn(&mut World, &Id) -> Id)
     made
 }
 
-/// With each exemption of the tenant: how many are exempt.
+/// Compares views and rules with each exemption of the tenant, and returns how many subjects are exempt.
 fn compared<S: Subject>(world: &mut World, all: &[Id], stranded: BoardState) -> Vec<usize> {
     let (facts, view) = (format!("{}_facts", S::KIND), format!("{}_work_state", S::KIND));
     let tenant = world.text("min(tenant)", &facts).expect("a tenant");
@@ -62,8 +62,8 @@ fn compared<S: Subject>(world: &mut World, all: &[Id], stranded: BoardState) -> 
     exempted
 }
 
-/// Four of sixteen are not exempt while their tenant is not: two of four agents' exemptions hold, and two of four of
-/// their own.
+/// Without an exemption of the tenant four of the sixteen are not exempt: two of four exemptions hold, of agents and of
+/// subjects alike.
 const EXPECTED: [usize; 4] = [12, 16, 16, 12];
 
 on_each_host! {

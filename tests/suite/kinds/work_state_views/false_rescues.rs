@@ -1,4 +1,4 @@
-//! A continuation was in vain if a run that had begun before its wake reported afterwards.
+//! A continuation was not needed if a run that had begun before its wake reported afterwards.
 
 use sweep::rules::Id;
 
@@ -9,7 +9,7 @@ fn set_run(world: &mut World, id: &Id, assignment: &str) {
     world.set(runs, id, assignment);
 }
 
-/// An orphan with a run that was taken for dead, continued ten minutes ago: `(issue, run)`.
+/// Makes an orphan with a run that was taken for dead, continued ten minutes ago: `(issue, run)`.
 fn rescued(world: &mut World) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);

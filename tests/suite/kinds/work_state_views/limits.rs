@@ -1,11 +1,11 @@
-//! The views go by one row, which each migration and each sweep of everything writes from the rules.
+//! The views read one row of limits, which each migration and each sweep of everything writes from the rules.
 
 use sweep::store::Db;
 
 use crate::support::program::{command_at, sweep_at};
 use crate::support::world::{World, on_each_host};
 
-/// Grace, then a step's threshold, then a wake's; in whole seconds.
+/// The grace, a step's threshold and a wake's, in whole seconds.
 fn limits(world: &mut World) -> String {
     let whole = |name: &str| format!("cast(cast({name} as bigint) as text)");
     let names = ["orphan_grace_seconds", "step_stalled_after_seconds", "wake_stuck_after_seconds"].map(whole);

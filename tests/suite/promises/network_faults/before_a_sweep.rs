@@ -23,7 +23,7 @@ fn a_connection_cut_while_it_is_made_is_unavailable_with_tls_and_without() {
         let undisturbed = Proxy::start(None);
         connect(&undisturbed, "postgres", sslmode).expect("a connection");
         for direction in [Direction::ToServer, Direction::ToClient] {
-            // Over TLS the good-byes are part of it, and lengths differ a little.
+            // Over TLS the good-byes are part of the bytes, and lengths differ a little.
             let length = undisturbed.passed(direction).len() - 100;
             for byte in (0..50).map(|n| length * n / 50) {
                 let proxy = Proxy::start(Some(Cut { direction, byte, afterwards: Afterwards::Open }));
@@ -62,7 +62,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
             }
             let catalog = scratch.catalog();
             assert!(catalog == whole || (catalog == empty && migrated.is_err()), "{byte}: {catalog:?}");
-            // A database that is empty again is like any other: the next migration of one tells of all.
+            // A database that is empty again is like any other, so one further migration is enough.
             let is_new = !cut_to.contains(&catalog);
             cut_to.push(catalog);
             if is_new {
@@ -74,8 +74,8 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
     }
 }
 
-/// A machine that vanishes says nothing: without probes, libpq would wait for ever. As far as a test can see it: the
-/// kernel's timer for the connection.
+/// A machine that vanishes sends nothing: without probes, libpq would wait for ever. The test reads the kernel's timer
+/// of the connection.
 #[test]
 fn a_connection_that_is_silent_is_probed_after_ten_seconds() {
     let proxy = Proxy::start(None);

@@ -1,4 +1,4 @@
-//! A server that does fsync and crashes at any moment of a sweep, whose commits wait for the disk together.
+//! A server that does fsync crashes at any moment of a sweep whose commits wait for the disk together.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -17,10 +17,10 @@ use crate::support::rounds::rounds;
 use crate::support::server::Server;
 use crate::support::wait::wait_for;
 
-/// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
+/// Only a commit that waits for the disk writes the log: in a crash everything that nobody flushed is lost.
 const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
 
-/// Keeps the server from writing its log in the background: what nobody flushes is then lost in every crash.
+/// Keeps the server from writing its log in the background, so that a crash loses everything that nobody flushed.
 fn stop_the_walwriter(url: &str) {
     let pids = texts(url, "select pid::text from pg_stat_activity where backend_type = 'walwriter'");
     let pid = pids[0].parse().ok().and_then(Pid::from_raw).expect("a process");
@@ -31,8 +31,8 @@ fn set(url: &str, query: &str) -> BTreeSet<String> {
     texts(url, query).into_iter().collect()
 }
 
-/// What was reported is there; what is there is whole, and what the host committed meanwhile is there as well; the next
-/// sweep does what was lost, and no wake is doubled.
+/// After the crash everything that was reported is there, and nothing is half applied; the host's commits are there as
+/// well. The next sweep does what was lost, and doubles no wake.
 #[test]
 fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
     let server = Server::start_with(&SETTINGS).with_orphans(0);
@@ -47,7 +47,7 @@ fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
         let (sender, commits) = channel();
         let host = thread::spawn(move || {
             let mut db = PgConnection::establish(&url).expect("a connection");
-            // In every other round nobody else flushes anything.
+            // In every other round the host commits nothing, so only the sweep flushes.
             for n in (0..).take_while(|_| round % 2 == 1) {
                 let written = db.batch_execute(&format!("insert into sweep.agents (name) values ('host {n}')"));
                 if written.is_err() || sender.send(format!("host {n}")).is_err() {
@@ -77,7 +77,7 @@ fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
     }
 }
 
-/// Behind a pooler the session is somebody else's, who left his commits without a wait for the disk in it.
+/// A pooler's session may be one in which another client turned off the wait for the disk.
 #[test]
 fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
     let server = Server::start_with(&SETTINGS).with_orphans(2);
@@ -103,7 +103,7 @@ fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
     assert_eq!(texts(&server.url, "select count(*)::text from sweep.wakes"), ["1"]);
 }
 
-/// The negative control: what nobody flushed is gone.
+/// The negative control: a commit that nobody flushed is gone.
 #[test]
 fn a_commit_that_nobody_flushed_is_lost_in_the_crash() {
     let server = Server::start_with(&SETTINGS).with_orphans(1);

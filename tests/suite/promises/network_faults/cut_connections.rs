@@ -13,21 +13,21 @@ use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
 use crate::support::rounds::rounds;
 use crate::support::world::{On, World};
 
-/// Cuts that are spread over the whole length of a sweep, besides those about its COMMITs.
+/// The number of cuts over the whole length of a sweep, besides those around its COMMITs.
 const SPREAD: usize = 100;
 
-/// One issue to be continued and one to be escalated, put back as they were after each cut.
+/// One issue to continue and one to escalate, reset after each cut.
 struct Company {
     world: World,
     fresh: Id,
     tried: Id,
     /// The outcomes that were reported.
     reported: BTreeSet<String>,
-    /// What cuts have left behind, and the next sweep has finished.
+    /// The states that cuts have left behind, and the next sweep has finished.
     finished: BTreeSet<Left>,
 }
 
-/// What a cut has left behind, as far as the next sweep can see it.
+/// The state that a cut has left behind, as the next sweep can see it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Left {
     continued: bool,
@@ -70,7 +70,7 @@ impl Company {
         ));
     }
 
-    /// Whether each issue was acted on: wholly or not at all.
+    /// Whether a sweep acted on each issue: wholly or not at all.
     #[track_caller]
     fn acted_on(&mut self, when: &str) -> (bool, bool) {
         let (fresh, tried, world) = (&self.fresh, &self.tried, &mut self.world);
@@ -85,7 +85,7 @@ impl Company {
         (continued == (1, 1), escalated == (1, 1, 1))
     }
 
-    /// Through a proxy: how it ended, and its report, if it came to one.
+    /// Sweeps through a proxy. Returns how the sweep ended, and its report, if there is one.
     fn sweep_through(&self, proxy: &Proxy, dry_run: bool) -> (Conclusion, Value) {
         let database = Url::parse(&proxy.url(self.world.name(), "disable")).expect("a URL");
         let options = Options { connections: 1, dry_run, ..Options::of(database) };
@@ -105,7 +105,7 @@ impl Company {
         (exit, report)
     }
 
-    /// What was reported of each issue, and what was done about it.
+    /// Compares the report about each issue with what was done about it.
     #[track_caller]
     fn compare(&mut self, exit: Conclusion, report: &Value, when: &str) {
         let (continued, escalated) = self.acted_on(when);
@@ -149,10 +149,10 @@ impl Company {
     }
 }
 
-/// Where cuts are made: spread over all that passes, and at every byte of a COMMIT, or of its answer.
+/// The bytes at which to cut: spread over everything that passes, and each byte of a COMMIT or of its answer.
 fn places(passed: &[u8]) -> Vec<usize> {
     let commits = passed.windows(6).enumerate().filter(|(_, window)| window == b"COMMIT").map(|(at, _)| at);
-    // A message is its kind, its length, the word and a zero; the answer is followed by another of six bytes.
+    // A message is its kind, its length, the word and a zero; another one of six bytes follows the answer.
     let around: Vec<usize> = commits.flat_map(|at| at - 5..at + 14).collect();
     assert!(60 < around.len(), "few commits have passed");
     let mut places: Vec<usize> = (0..SPREAD).map(|n| passed.len() * n / SPREAD).chain(around).collect();
@@ -162,7 +162,7 @@ fn places(passed: &[u8]) -> Vec<usize> {
     places
 }
 
-/// The cuts are where it matters only if all of these outcomes came of them.
+/// Cuts at many bytes. The cuts are where they matter only if all of these outcomes came of them.
 fn cut_at_many_bytes(direction: Direction, outcomes: &[&str]) {
     let mut company = Company::new();
     let undisturbed = Proxy::start(None);

@@ -1,4 +1,4 @@
-//! Servers that restart, or hand over to their standby, in mid-sweep.
+//! Servers that restart, or hand over to their standby, in the middle of a sweep.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -17,7 +17,7 @@ use crate::support::program::{BINARY, sweep_at};
 use crate::support::server::Server;
 use crate::support::wait::wait_until;
 
-/// Issues enough that a sweep of them is under way when its server goes.
+/// So many orphans that their sweep is under way when its server goes.
 const ORPHANS: usize = 400;
 
 pub fn texts(url: &str, query: &str) -> Vec<String> {
@@ -27,7 +27,7 @@ pub fn texts(url: &str, query: &str) -> Vec<String> {
     }
 }
 
-/// What a disturbed sweep said of its subjects.
+/// The report of a disturbed sweep about its subjects.
 pub struct Told {
     pub code: i32,
     rows: Vec<Value>,
@@ -40,7 +40,7 @@ impl Told {
     }
 }
 
-/// A sweep with four connections, to which this happens when so many subjects are done.
+/// Runs a sweep with four connections, and disturbs it when so many subjects are done.
 pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> Told {
     let mut command = Command::new(BINARY);
     command
@@ -61,7 +61,7 @@ pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> To
     Told { code, rows: text.lines().map(json::read).collect() }
 }
 
-/// What it said holds on the server that there is now, and the next sweep finishes.
+/// Checks that the report holds on the present server, and that the next sweep finishes.
 fn assert_truth(reported: &Told, url: &str) {
     let woken: BTreeSet<String> = texts(url, "select issue_id::text from sweep.wakes").into_iter().collect();
     let in_ledger: BTreeSet<String> = texts(url, "select subject_id::text from sweep.recoveries").into_iter().collect();
@@ -92,12 +92,12 @@ fn a_server_that_restarts_at_once_in_mid_sweep_loses_and_doubles_nothing() {
     assert_truth(&reported, &server.url);
 }
 
-/// What the primary confirmed is on the standby, since the replication is synchronous.
+/// The replication is synchronous, so the standby has all that the primary confirmed.
 #[test]
 fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
     let primary = Server::start().with_orphans(ORPHANS);
     let standby = primary.standby();
-    // Later than its start: the standby's own settings are a copy, and it will have no standby to wait for.
+    // Only now, since the standby's own settings are a copy, and it will have no standby to wait for.
     run(&mut connect(&primary.url), "alter system set synchronous_standby_names = '*'");
     run(&mut connect(&primary.url), "select pg_reload_conf()");
     let place = |server: &Server| server.directory.path().display().to_string();
@@ -114,7 +114,7 @@ fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
 
     let reported = sweep_disturbed_by(&url, 20, || {
         primary.crash();
-        // Before it is promoted there is no server to write to.
+        // There is no server to write to before the standby is promoted.
         sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
         standby.promote();
     });

@@ -25,7 +25,7 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
              grant execute on all functions in schema sweep to {0}",
         role.name
     ));
-    // One for the scan, two for six workers.
+    // One connection for the scan, and two for six workers.
     world.run(&format!("alter role {} connection limit 3", role.name));
 
     let ran = sweep_at(&role.at(&world.url), ["--connections", "6", "--output", "json"]).run().done();
@@ -38,7 +38,7 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
 
 #[test]
 fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back() {
-    // Four for the sweeper, one for the observer, two that are reserved.
+    // Four connections for the sweeper, one for the observer, and two that are reserved.
     let server = Server::start_with(&["-c", "max_connections=7", "-c", "superuser_reserved_connections=2"]);
     migrate_at(&server.url, []).run().done();
     let mut observer = connect(&server.url);
@@ -71,7 +71,8 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
     assert_eq!(ran.json()["kinds"]["issues"]["continued"], 20);
 }
 
-/// A backend takes a moment to end after its client, and gives its slot back after it has left the list.
+/// Waits until so many others are connected: a backend ends a moment after its client, and gives its slot back after it
+/// has left the list.
 fn wait_for_the_others_to_be(count: usize, observer: &mut Db) {
     let gone = format!(
         "do $$ begin while {count} < (select count(*) from pg_stat_activity
@@ -81,7 +82,7 @@ fn wait_for_the_others_to_be(count: usize, observer: &mut Db) {
     observer.batch_execute(&gone).expect("an observer");
 }
 
-/// A sweep that could not look does not know that there is nothing to do.
+/// A sweep that could not scan does not know that there is nothing to do.
 #[test]
 fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_do() {
     let mut world = World::new(On::Postgres);

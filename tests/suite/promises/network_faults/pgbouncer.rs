@@ -44,7 +44,7 @@ fn everything_works_through_a_pooler_as_without_one() {
     assert_eq!((world.wakes_for(&issue), world.comments_on(&issue), world.wakes_for(&step)), (1, 1, 0));
 }
 
-/// Others that use the same pool, and leave nothing as they found it.
+/// Other clients of the pool, which leave nothing in it as they found it.
 struct Load {
     process: Child,
     _script: tempfile::NamedTempFile,
@@ -62,7 +62,7 @@ impl Load {
         Load { process, _script: script }
     }
 
-    /// Whether it was at work until now.
+    /// Stops the load; true if it was at work until now.
     fn stop(mut self) -> bool {
         let runs = self.process.try_wait().expect("a process").is_none();
         let _ = (self.process.kill(), self.process.wait());
@@ -109,8 +109,7 @@ fn with_the_statement_cache_an_old_pooler_is_named_by_the_setting_and_nothing_is
     let pooler = Pooler::start(1);
     let url = pooler.url(world.name());
 
-    // A worker prepares its statements; the next sweep's worker, which has the same connection to the server, meets
-    // them.
+    // A worker prepares its statements. The next sweep's worker gets the same connection to the server, and meets them.
     sweep_at(&url, []).run().done();
     let next = world.orphan(&agent);
     let second = sweep_at(&url, ["--output", "json"]).run();

@@ -19,7 +19,7 @@ use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
-/// The URL of one. Two seconds are the least that libpq allows.
+/// The URL of a silent server. Two seconds is the least timeout that libpq allows.
 fn silent_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -54,8 +54,8 @@ fn one_that_is_silent_is_unavailable_and_the_others_are_swept() {
     sweep(["status", "--database", &silent]).run().refused(UNAVAILABLE, &[SAYS]);
 }
 
-/// Each try leaves a connection that may still be answered: there are not ever more of them. A sweep of the others is
-/// none, and a cycle without those that are away has failed.
+/// Each try leaves a connection that may still be answered, and their number must not grow. A sweep of the others is no
+/// sweep of all, and a cycle without the databases that are away has failed.
 #[test]
 fn a_daemon_goes_on_beside_one_that_is_silent() {
     let (silent, mut world, switch) = (silent_server(), World::new(On::Sqlite), Receiver::new());
@@ -81,7 +81,7 @@ fn orphan(world: &mut World) -> Id {
     world.orphan(&agent)
 }
 
-/// A sweep through this proxy, of a database with much to do, which falls silent in the middle.
+/// Starts a sweep through this proxy, of a database with much to do, which falls silent in the middle.
 fn falls_silent(program: crate::support::program::Program, proxy: &Proxy) -> Daemon {
     let sweep = Daemon::start(program);
     sweep.says("continued");
@@ -112,12 +112,12 @@ fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
     sweep.says(&format!("{name}: the database has fallen silent: no answer within 10s"));
     assert_eq!((other.count("sweeps"), other.count("wakes")), (1, 1));
     assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
-    // What was found silent is not asked again.
+    // A database that was found silent is not asked again.
     assert_eq!(sweep.count("the metrics could not be written"), 1, "{:?}", sweep.log());
     assert!(std::fs::read_to_string(&file).expect("metrics").contains("recoveries_total"));
 }
 
-/// That people are slow to hear of one database is no matter of the others'.
+/// A slow receiver of one database's notifications takes no time of the other databases.
 #[test]
 fn a_receiver_that_hangs_takes_the_time_of_no_database() {
     let (mut worlds, receiver) = ([World::new(On::Sqlite), World::new(On::Sqlite)], Receiver::answering(Answer::Hang));
@@ -140,7 +140,7 @@ fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
     daemon.ends_well();
 }
 
-/// What one command asks and changes is over soon, or not at all.
+/// Each question and change of a command ends soon, or not at all.
 #[test]
 fn a_command_gives_up_on_one_that_falls_silent() {
     let mut world = World::new(On::Postgres);
@@ -182,7 +182,7 @@ fn a_tool_gives_up_on_one_that_falls_silent() {
     assert!(why.ends_with("the database has fallen silent: no answer within 7s"), "{why}");
 }
 
-/// The server has let the client in, and knows its settings.
+/// By this byte the server has let the client in, and the client knows its settings.
 const IN_THE_FIRST_ANSWERS: Cut = Cut { direction: Direction::ToClient, byte: 1000, afterwards: Afterwards::Frozen };
 
 /// A change of the schema may take long: it has no limit, and a signal ends it at once.

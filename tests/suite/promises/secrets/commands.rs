@@ -1,4 +1,4 @@
-//! The commands about subjects: what they print was written by others, or by an operator who pasted too much.
+//! Commands about subjects print what others wrote, or what an operator pasted by mistake.
 
 use sweep::report::explain::Explanation;
 use sweep::rules::{Id, Kind};
@@ -11,7 +11,7 @@ use crate::support::program::{Program, sweep};
 use crate::support::rounds::{are_all_played, rounds};
 use crate::support::world::{On, World, on_each_database};
 
-/// Runs commands and keeps what they print, none of which may be secret.
+/// Runs commands, and keeps what they print, which may hold no secret.
 struct Listener {
     url: String,
     all: String,
@@ -34,15 +34,15 @@ impl Listener {
         self.hear(sweep(words.iter().copied()), &format!("{words:?}"))
     }
 
-    /// As a table and as JSON.
+    /// Runs a command twice, for a table and for JSON.
     fn see(&mut self, words: &[&str]) {
         self.run(words);
         self.run(&[words, &["--output", "json"]].concat());
     }
 
-    /// Exempts and explains what has the shape of this number: each command meets several shapes, and in the long round
-    /// all of them. All shapes at once are in the lists, and a session's output is in its explanation alone, which is
-    /// read for each of them.
+    /// Exempts and explains the subjects with this shape. Each command meets several shapes, and in the long round all
+    /// of them. The lists show all shapes at once; a session's output is shown by its explanation alone, which is read
+    /// for each shape.
     fn run_about(&mut self, world: &mut World, n: usize, reason: &str) {
         let mut first = |from: &str| ids(world, from).remove(0).0;
         let issue = first(&format!("issues where waiting_for like 'in-wait-{n},%'"));
@@ -113,7 +113,7 @@ on_each_database! {
         let plan = listener.run(&["--dry-run", "--output", "json"]);
         listener.apply(&plan);
         for _ in 0..3 {
-            // As many that do not fail, or no failure would count.
+            // As many subjects do not fail, or no failure would count.
             let agent = world.agent("idle");
             SHAPES.iter().for_each(|_| drop(world.orphan(&agent)));
             listener.run(&[]);
@@ -150,7 +150,7 @@ on_each_database! {
         }
     }
 
-    /// Also by an id that is a secret: on SQLite it may be any text.
+    /// The ids are secrets as well: on SQLite an id may be any text.
     fn what_is_broken_is_explained_listed_and_released_without_what_it_holds(world) {
         let mut listener = Listener::on(world);
         plant_what_is_broken(world);

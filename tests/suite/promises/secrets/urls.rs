@@ -9,7 +9,7 @@ use super::*;
 use crate::support::databases::over_tcp;
 use crate::support::rounds::are_all_played;
 
-/// Nobody listens there, or they are malformed.
+/// URLs that are malformed, or to which nothing answers.
 const URLS: [&str; 22] = [
     "postgres://app:hunter2@127.0.0.1:1/app",
     "postgres://app:hunter2@nowhere.invalid/app",
@@ -37,7 +37,7 @@ const URLS: [&str; 22] = [
 
 const COMMANDS: [&[&str]; 2] = [&["--dry-run"], &["migrate"]];
 
-/// It is refused, and says why without the secret.
+/// Checks that a program refuses, and says why without the secret.
 #[track_caller]
 fn assert_refused(program: Program, what: &str) {
     let ran = loud(program, "json");
@@ -64,12 +64,12 @@ fn no_url_in_the_wrong_place_is_repeated_with_its_password() {
         let misspelt = format!("--databse={url}");
         let lines: [&[&str]; 5] =
             [&[url], &["--limit", url], &["--dry-run", url], &[&misspelt], &["demo", "--database", url]];
-        // Only the command of a demo itself knows that it takes no URL of a server.
+        // Only the command `demo` itself knows that it takes no URL of a server.
         for line in &lines[..4] {
             let said = mistake(line);
             assert!(!shows_a_secret(&said), "{line:?}: {said}");
         }
-        // What a program prints of a mistake is alike for all, so each URL is tried at three of the places.
+        // A mistake is printed alike for every URL, so each URL is tried at three of the places.
         let is_played = |place: usize| are_all_played() || [0, 3, 6].contains(&((place + n) % 8));
         let places = lines.map(|line| sweep(line.iter().copied())).into_iter().chain([
             sweep([]).env("SWEEP_LIMIT", url),
@@ -82,14 +82,14 @@ fn no_url_in_the_wrong_place_is_repeated_with_its_password() {
     }
 }
 
-/// What is said of a command line that is wrong, as the program says it.
+/// The program's message about a wrong command line.
 fn mistake(line: &[&str]) -> String {
     let arguments: Vec<OsString> = ["sweep"].iter().chain(line).map(OsString::from).collect();
     let error = Cli::read(arguments.clone()).expect_err("a mistake");
     redact(&render_mistake(&error, &arguments))
 }
 
-/// The control: what is said names what was typed, and would show a password.
+/// The control: the message repeats what was typed, and would show a password.
 #[test]
 fn a_mistake_is_said_with_what_was_typed() {
     assert!(mistake(&["--limit", "forty"]).contains("forty"));
