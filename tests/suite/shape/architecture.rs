@@ -1,4 +1,4 @@
-//! The shape of the code: what may know what, and how long a file may be.
+//! The shape of the code: which module may import which, and how long a file may be.
 
 mod circles;
 
@@ -34,7 +34,7 @@ fn module(name: &str) -> Vec<(PathBuf, String)> {
     files("src", "rs").into_iter().filter(|(path, _)| inside(path)).collect()
 }
 
-/// Every module but these.
+/// Every module except these.
 fn all_but(names: &[&str]) -> Vec<String> {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a directory");
     let names_of_all = entries.filter_map(|entry| entry.expect("an entry").file_name().into_string().ok());
@@ -89,7 +89,7 @@ const RANKS: [&[&str]; 15] = [
     &["cycle"],
     &["page"],
     &["daemon"],
-    // From here on it is the command line's.
+    // From here on modules belong to the command line.
     &["parse"],
     &["mcp"],
     &["settings"],
@@ -165,7 +165,7 @@ fn each_wing_of_the_store_imports_lower_wings_only() {
     assert_eq!(all + 1, module("store").len(), "each file of the store stands in one of the wings");
 }
 
-/// The paths below `src/` that ARCHITECTURE.md names; `documents/prose.rs` looks for those from the root.
+/// The paths below `src/` that ARCHITECTURE.md names; `documents/prose.rs` checks those from the root.
 #[test]
 fn each_file_that_the_architecture_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -179,13 +179,13 @@ fn each_file_that_the_architecture_names_exists() {
     assert!(8 < named.len() && named.iter().filter(is_dead).count() == 0, "{named:?}");
 }
 
-/// Another database may bear the name of what was opened before.
+/// Another database may bear the name of the one that was opened before.
 #[test]
 fn what_connects_again_looks_at_the_schema_first() {
     refuse(&["sweep", "notify", "supervisor", "daemon"], &["connect(Access", "url.connect(", "database.connect("]);
 }
 
-/// A command line is nobody's but the face's.
+/// Only the face knows the command line.
 #[test]
 fn the_engine_does_not_know_clap() {
     let engine: Vec<&str> = RANKS[..9].concat();
@@ -203,7 +203,7 @@ fn the_live_detectors_know_the_rules_alone() {
     }
 }
 
-/// What these features compile: the name of each crate.
+/// The names of the crates that these features compile.
 fn crates(features: &[&str]) -> BTreeSet<String> {
     let tree = ["tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none", "--no-dedupe"];
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
@@ -220,7 +220,7 @@ fn a_user_of_the_library_compiles_fewer_than_30_crates_and_no_database() {
     let heavy_of = |crates: &BTreeSet<String>| heavy.iter().filter(|name| crates.contains(**name)).count();
     let library = crates(&["--no-default-features"]);
     assert_eq!(heavy_of(&library), 0, "{library:?}");
-    // And the user's own.
+    // One more for the user's own.
     assert!(library.len() + 1 < 30, "{} crates: {library:?}", library.len());
     assert_eq!(heavy_of(&crates(&[])), heavy.len(), "negative control: the program needs them all");
 }
@@ -242,7 +242,8 @@ fn every_connection_to_a_file_is_guarded_and_nothing_else_is_unsafe() {
     refuse_except(&all, &all_but(&[]), &unsafe_code);
 }
 
-/// A host is a folder. Tables that are called by one plain word are called so by everybody.
+/// A host is a folder: decisions.md#a-host-is-a-folder. Tables named by one plain word are left out, since all code uses
+/// such words.
 #[test]
 fn no_table_of_a_host_is_named_in_rust() {
     let hosts = sweep::store::hosts::folders::built_in();
@@ -251,22 +252,23 @@ fn no_table_of_a_host_is_named_in_rust() {
     refuse(&all_but(&[]), &tables);
 }
 
-/// P15: what is printed is not only brought on one line, but goes through `text::redact`.
+/// P15: texts are printed through `text::redact`, which does more than bring them on one line.
 #[test]
 fn texts_of_others_are_shown_in_one_way() {
     refuse(&all_but(&["rules", "text"]), &["one_line("]);
 }
 
-/// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
-/// `sweep/clock.rs` asks it once, to tell an operator by how much it differs, and a schedule is by definition of this
-/// machine's clock: `daemon/timer.rs`. A message on trial is signed without a database: `notify/trial.rs`.
+/// P10: the only clock is the one in `History::observed_at`; a sweep measures its own time with `Instant`.
+/// `sweep/clock.rs` asks this machine's clock once, to tell an operator by how much it differs. A schedule goes by this
+/// machine's clock by definition: `daemon/timer.rs`. A message on trial is signed without a database:
+/// `notify/trial.rs`.
 #[test]
 fn nothing_asks_this_machines_clock_for_the_time() {
     let exceptions = ["src/sweep/clock.rs", "src/daemon/timer.rs", "src/notify/trial.rs"];
     refuse_except(&exceptions, &all_but(&[]), &["Utc::now", "Local::now", "SystemTime"]);
 }
 
-/// The numbers of the lines that are too long. Those of a raw string cannot be broken.
+/// The numbers of the lines that are too long. Lines of a raw string cannot be broken, and do not count.
 fn long_lines(text: &str) -> Vec<usize> {
     let (mut found, mut closes_with) = (Vec::new(), None);
     for (number, line) in (1..).zip(text.lines()) {
@@ -297,7 +299,7 @@ fn no_line_is_longer_than_120_characters() {
 #[test]
 fn files_have_400_lines_of_code_at_most() {
     let files = files("src", "rs").into_iter().chain(files("tests", "rs")).chain(files("migrations", "sql"));
-    // Lists of columns are no logic.
+    // A list of columns is no logic.
     for (path, text) in files.filter(|(path, _)| !path.ends_with("src/store/db/schema.rs")) {
         let is_code =
             |line: &&str| !line.trim().is_empty() && !["//", "--"].iter().any(|mark| line.trim().starts_with(mark));

@@ -1,4 +1,4 @@
-//! The documents: who follows their examples from top to bottom sees what they show.
+//! The documents: a reader who follows their examples from top to bottom sees what they show.
 
 mod blocks;
 mod comparison;

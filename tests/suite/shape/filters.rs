@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A file, and what stands in it before the parts of paths, up to the end of a line.
+/// A file, and the words before its parts of paths, which go on to the end of the line.
 const CHOICES: [(&str, &str); 9] = [
     ("Makefile", "CONTRACT := "),
     ("Makefile", "--include-ignored $(CONTRACT) "),

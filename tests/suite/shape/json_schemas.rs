@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::json::{DOCUMENTS, LINES, file, read, schemas, wrong};
 use crate::support::program::sweep;
 
-/// Where the objects of a document are, as JSON pointers.
+/// The places of the objects in a document, as JSON pointers.
 fn objects(document: &Value, at: &str) -> Vec<String> {
     match document {
         Value::Object(fields) => {
@@ -21,7 +21,7 @@ fn objects(document: &Value, at: &str) -> Vec<String> {
     }
 }
 
-/// The document with each of its objects changed so, one at a time.
+/// The copies of a document in which `change` was applied to one of its objects.
 fn changed(document: &Value, change: impl Fn(&mut serde_json::Map<String, Value>)) -> Vec<(String, Value)> {
     let changed = |at: String| {
         let mut document = document.clone();

@@ -24,7 +24,7 @@ fn every_folder_of_the_suite_is_on_the_map() {
     }
 }
 
-/// Results, logs and data that somebody's trial left at the top of the tree were once committed with the change itself.
+/// Refuses results, logs and data of trials at the top of the tree, where some were once committed with a change.
 #[test]
 fn nothing_of_a_trial_lies_at_the_top_of_the_tree() {
     let files = read_dir(env!("CARGO_MANIFEST_DIR")).expect("the tree").map(|entry| entry.expect("an entry").path());

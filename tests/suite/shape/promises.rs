@@ -10,7 +10,7 @@ const PROMISES: std::ops::RangeInclusive<u32> = 1..=17;
 /// A function of a file below `tests/suite/`: `("kinds/issues.rs", "a_second_sweep_finds_nothing_to_do")`.
 type Test = (String, String);
 
-/// What the page names for one promise.
+/// The tests and the controls that the page names for one promise.
 #[derive(Default)]
 struct Promise {
     tests: BTreeSet<Test>,
@@ -29,7 +29,7 @@ fn page() -> String {
     std::fs::read_to_string(path).expect("docs/promises.md")
 }
 
-/// By its number; a heading that comes twice is read once, and the other's lines are its own.
+/// The promises by number; headings with one number are read as one promise.
 fn promises_of(page: &str) -> BTreeMap<u32, Promise> {
     let mut promises = BTreeMap::<u32, Promise>::new();
     let (mut number, mut file, mut is_control) = (0, String::new(), false);
@@ -76,7 +76,7 @@ fn numbers(comment: &str) -> Vec<u32> {
     all.collect()
 }
 
-/// What the comments of a file say that it tests.
+/// The promises that the comments of a file claim to test.
 fn claims_of(file: &str, text: &str) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut above = Vec::new();
@@ -95,7 +95,7 @@ fn claims_of(file: &str, text: &str) -> Vec<Claim> {
     claims
 }
 
-/// Of all files but this one, whose comments are about the page.
+/// The claims of all files except this one, whose comments are about the page.
 fn claims() -> Vec<Claim> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
     let (mut folders, mut claims) = (vec![root.clone()], Vec::new());
@@ -112,7 +112,7 @@ fn claims() -> Vec<Claim> {
     claims
 }
 
-/// Is what a comment says on the page? What is said of a folder may stand there for any of its files.
+/// True if the page has what a comment claims. The page may name any file of a folder for a claim about the folder.
 fn is_kept(claim: &Claim, promises: &BTreeMap<u32, Promise>) -> bool {
     let Some(promise) = promises.get(&claim.promise) else { return false };
     let folder = format!("{}/", claim.file.trim_end_matches(".rs"));
@@ -123,7 +123,7 @@ fn is_kept(claim: &Claim, promises: &BTreeMap<u32, Promise>) -> bool {
     })
 }
 
-/// Whatever is wrong with a page, one line each.
+/// The mistakes of a page, one line each.
 fn wrong(page: &str, there_are: &[String], claims: &[Claim]) -> Vec<String> {
     let promises = promises_of(page);
     let mut wrong = Vec::new();
@@ -151,7 +151,7 @@ fn every_promise_has_tests_and_a_negative_control_that_exist() {
     assert_eq!(wrong(&page(), &tests_there_are(), &claims()), Vec::<String>::new());
 }
 
-/// The negative control: a page or a comment that is wrong is found out.
+/// The negative control: a mistake of a page or a comment is found.
 #[test]
 fn a_promise_without_a_test_or_a_control_is_found() {
     let (page, there_are) = (page(), tests_there_are());

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Command;
 
-/// Whether the script accepts a run of the suite that took so long.
+/// True if the script accepts a run of the suite that took so long.
 fn accepts(seconds: f64, test: &str) -> bool {
     let mut run = tempfile::NamedTempFile::new().expect("a file");
     write!(

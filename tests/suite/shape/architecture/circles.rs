@@ -1,7 +1,7 @@
 //! No circle between files: none imports itself, by however many others.
 //!
-//! A file *imports* another if its own code names something that is defined there, in a `use` or by a path. What a
-//! parent only declares (`mod child;`) or passes on (`pub use child::Name;`) it does not import. Code of tests does not
+//! A file *imports* another if its own code names something that is defined there, in a `use` or by a path. A parent
+//! does not import what it only declares (`mod child;`) or passes on (`pub use child::Name;`). Code of tests does not
 //! count.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +29,11 @@ struct Use {
     name: String,
 }
 
-/// What the code of one file says.
+/// The names in the code of one file.
 struct Source {
     children: Vec<String>,
     uses: Vec<Use>,
-    /// The paths and the words of all the rest.
+    /// The paths and the words outside of `use` and `mod`.
     paths: Vec<Vec<String>>,
     words: BTreeSet<String>,
 }
@@ -91,7 +91,7 @@ impl Source {
 struct Crate(BTreeMap<Module, Source>);
 
 impl Crate {
-    /// Reads the root, and from there on what each file declares.
+    /// Reads the root, and from there on each file that is declared.
     fn read(text_of: impl Fn(&str) -> String) -> Crate {
         let (mut sources, mut next) = (BTreeMap::new(), vec![Module::new()]);
         while let Some(module) = next.pop() {
@@ -102,7 +102,7 @@ impl Crate {
         Crate(sources)
     }
 
-    /// The file that defines what this path means in this module; none: it is of another crate.
+    /// The file that defines what this path means in this module; None: another crate does.
     fn definition(&self, module: &Module, path: &[String]) -> Option<Module> {
         let source = &self.0[module];
         let is_local = |path: &[String]| ["crate", "super"].contains(&&*path[0]) || source.children.contains(&path[0]);
@@ -117,7 +117,7 @@ impl Crate {
         }
     }
 
-    /// The same from a module on: what it passes on is defined elsewhere.
+    /// The file that defines a path that begins in this module, which may only pass it on.
     fn definition_below(&self, mut module: Module, path: &[String]) -> Option<Module> {
         for (at, segment) in path.iter().enumerate() {
             let source = &self.0[&module];
@@ -148,7 +148,7 @@ impl Crate {
         way.iter().map(file).collect()
     }
 
-    /// `way`: from where it was reached; in the end the circle, or nothing.
+    /// True if this module leads into a circle. `way` is the path to the module, and in the end the circle, or nothing.
     fn leads_into_a_circle(&self, module: &Module, way: &mut Vec<Module>, done: &mut BTreeSet<Module>) -> bool {
         if let Some(start) = way.iter().position(|before| before == module) {
             way.drain(..start);
@@ -178,7 +178,7 @@ fn no_file_imports_itself() {
     assert_eq!(all.circle(), Vec::<String>::new());
 }
 
-/// The negative control, and what is no circle: here `parent` has a child, which needs `friend`.
+/// The negative control, and an example that is no circle: here `parent` has a child, which needs `friend`.
 #[test]
 fn a_planted_circle_is_found() {
     let circle = |parent: &str, child: &str, friend: &str| {

@@ -1,8 +1,8 @@
-//! The code blocks of a page, and what of them can be followed.
+//! The code blocks of a page, and which of them can be followed.
 //!
-//! ```` ```console ```` that begins with `$ sweep` has commands and what they print, ```` ```sh ```` commands alone,
-//! ```` ```sql ```` what is done to the database. A mark behind the word says more: `elsewhere` takes a block out (it
-//! takes another machine, server or terminal than the reader's), `endless` does not end by itself and is ended after
+//! ```` ```console ```` that begins with `$ sweep` has commands and what they print, ```` ```sh ```` only commands, and
+//! ```` ```sql ```` statements for the database. A mark behind the word says more: `elsewhere` takes a block out (it
+//! needs another machine, server or terminal than the reader's), `endless` does not end by itself and is ended after
 //! the lines that it shows, and `receivers` needs servers that are notified.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub struct Block {
     pub language: String,
     pub mark: Option<String>,
     pub text: String,
-    /// Where the text stands in the page.
+    /// The range of the text in the page.
     pub place: Range<usize>,
 }
 
@@ -34,7 +34,7 @@ impl Page {
                         Some((language, mark)) => (language.to_owned(), Some(mark.to_owned())),
                         None => (info.to_string(), None),
                     };
-                    // An empty one has no text of its own.
+                    // An empty block has no text of its own.
                     let place = place.end..place.end;
                     found.push(Block { language, mark, text: String::new(), place });
                     is_inside = true;
@@ -85,7 +85,7 @@ impl Block {
         self.language != "console" || self.shown_lines() == 0
     }
 
-    /// Each command of a console, and what is shown below it.
+    /// The commands of a console, each with what is shown below it.
     pub fn commands(&self) -> Vec<(String, String)> {
         let mut commands: Vec<(String, String)> = Vec::new();
         for line in self.text.lines() {

@@ -1,5 +1,5 @@
-//! What a page shows and what is printed, compared: times, durations and ids are each reader's own. `make documents`
-//! writes what is printed into the pages.
+//! Compares what a page shows with what is printed, apart from times, durations and ids, which differ for each reader.
+//! `make documents` writes what is printed into the pages.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,7 @@ static OWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[0-9]+(?:[dhms]|ms|[.][0-9]+ m?s)(?: [0-9]+[hms])*\b", "DURATION"),
         (r"PostgreSQL [0-9.]+(?: \([^)]*\))?|SQLite [0-9.]+", "DATABASE"),
         (r#"("[a-z_]*(?:seconds|_ms)": ?)-?[0-9.]+"#, "${1}DURATION"),
-        // Columns are as wide as what stands in them.
+        // Columns are as wide as their contents.
         (r" {2,}", "  "),
         (r"(?m) +$", ""),
     ]
@@ -32,7 +32,7 @@ pub fn normal(text: &str) -> String {
     OWN.iter().fold(text.to_owned(), |text, (pattern, own)| pattern.replace_all(&text, *own).into_owned())
 }
 
-/// Pages are read and written anew by one test at a time.
+/// Lets one test at a time read the pages and write them anew.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,7 +44,7 @@ pub fn is_blessing() -> bool {
     std::env::var("BLESS").is_ok()
 }
 
-/// Compares what each console shows with what was printed.
+/// Compares what each console shows with what was printed, or writes it anew.
 pub fn compare(page: &Page, blocks: &[Block], printed: &[Printed]) {
     match is_blessing() {
         true => bless(page, &otherwise(blocks, printed)),

@@ -1,4 +1,4 @@
-//! The reference of a host is made from the contract that `sweep migrate` goes by, and both are what Rust reads.
+//! The reference of a host is made from the contract that `sweep migrate` checks, and both agree with what Rust reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -83,7 +83,7 @@ fn section(relation: &Relation) -> String {
     text
 }
 
-/// Paragraphs and lists, each wrapped by itself.
+/// Wraps paragraphs and lists, each by itself.
 fn prose(text: &str) -> String {
     let mark = Regex::new(r"^(- |\d\. )").expect("an expression");
     let line = |line: &str| {
@@ -157,7 +157,7 @@ fn the_contract_is_what_rust_reads_and_writes() {
         let Some(of_rust) = of_rust.get(&relation.name) else { continue };
         let columns = all_columns(relation);
         let of_contract: BTreeMap<&str, &str> = columns.map(|it| (it.0.as_str(), it.1.as_str())).collect();
-        // A watcher reads and writes more of the rows of sweep's own tables.
+        // A watcher reads and writes further columns of sweep's own tables.
         let is_more = ["sessions", "session_commands"].contains(&relation.name.as_str());
         for (column, of_type) in
             of_rust.iter().filter(|(column, _)| !is_more || of_contract.contains_key(column.as_str()))

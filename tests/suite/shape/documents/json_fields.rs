@@ -1,4 +1,4 @@
-//! The tables of docs/json.md are what the schemas describe: it is written in one place.
+//! The tables of docs/json.md are made from the schemas.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::support::json;
 
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
-/// The schemas, in this order.
+/// The schemas, in the order of the page.
 const SECTIONS: [&str; 20] = [
     "report", "report-line", "databases", "common", "attention", "status", "plan-status", "attention-page",
     "plan-status-page", "dry-run-page", "explanation", "request", "done", "exemptions", "quarantine", "hosts",
@@ -148,7 +148,7 @@ fn kind_named(of: &str, field: &Value) -> String {
     }
 }
 
-/// `kind_report` is called *Kind report*, and what others consist of, such as `heading_fields`, *Heading*.
+/// The heading of a part: `kind_report` becomes *Kind report*, and `heading_fields`, a part of others, *Heading*.
 fn heading(name: &str) -> String {
     let name = name.strip_suffix("_fields").unwrap_or(name).replace('_', " ");
     name[..1].to_uppercase() + &name[1..]

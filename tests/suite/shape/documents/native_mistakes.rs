@@ -7,7 +7,7 @@ use sweep::sweep::Options;
 use crate::support::in_process::Swept;
 use crate::support::world::{World, on_each_database};
 
-/// An orphan whose agent began a run an hour ago; nothing of it was written since.
+/// Makes an orphan whose agent began a run an hour ago, of which nothing was written since: `(issue, run)`.
 fn begun(world: &mut World, status: &str) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);

@@ -11,12 +11,12 @@ use regex::Regex;
 
 use super::Page;
 
-/// Characters of a line of prose.
+/// The most characters of a line of prose.
 pub const WIDTH_MAX: usize = 100;
 
 const FRONT_PAGE_LINES_MAX: usize = 130;
 
-/// Directories in which no page of the project is.
+/// Directories that hold no page of the project.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
 static DESTINATION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\([^)\s]*\)").expect("an expression"));
@@ -68,7 +68,7 @@ fn exempt(text: &str) -> Vec<Range<usize>> {
     parser.filter(|(event, _)| is_exempt(event)).map(|(_, range)| range).collect()
 }
 
-/// The lines of prose that are too long; where a link leads does not count.
+/// The lines of prose that are too long; the target of a link does not count.
 fn long_lines(text: &str) -> Vec<&str> {
     let (exempt, mut begins_at) = (exempt(text), 0);
     let mut found = Vec::new();
@@ -100,7 +100,7 @@ pub fn wrapped_within(width: usize, text: &str) -> String {
     lines.join("\n")
 }
 
-/// The names by which a page's headings and anchors can be linked to.
+/// The names of a page's headings and anchors, to which links may lead.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = ANCHOR.captures_iter(text).map(|name| name[1].to_owned()).collect();
     let mut heading: Option<String> = None;
@@ -120,7 +120,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Where the links of a page lead, as they are written.
+/// The targets of a page's links, as they are written.
 fn links(text: &str) -> Vec<String> {
     let of = |event| match event {
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),

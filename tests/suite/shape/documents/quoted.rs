@@ -1,5 +1,5 @@
-//! What pages quote: output that takes more than a shell, such as a terminal or a server that is notified. Each kind
-//! has a mark of its own behind `text`, and a test that produces it.
+//! Quotations in pages: output that takes more than a shell, such as a terminal or a server that is notified. Each kind
+//! has a mark of its own behind `text`, and a function here that produces it.
 
 use portable_pty::CommandBuilder;
 
@@ -12,7 +12,7 @@ use crate::support::receiver::{Answer, Receiver};
 use crate::support::terminal::Screen;
 use crate::support::wait::wait_for;
 
-/// A mark, and what produces the output.
+/// A mark, and the function that produces the output.
 type Quoted = (&'static str, fn() -> String);
 
 const QUOTED: [Quoted; 4] = [("demo", demo), ("terminal", terminal), ("agent", agent), ("slack", slack)];
@@ -20,7 +20,7 @@ const QUOTED: [Quoted; 4] = [("demo", demo), ("terminal", terminal), ("agent", a
 const COMPANY: &str =
     "sweep demo --keep --at start --database sqlite://acme.db >/dev/null\nexport DATABASE_URL=sqlite://acme.db";
 
-/// What these blocks print one after the other, from the company of the demo on.
+/// The output of these blocks, one after the other, beginning with the demo's company.
 fn follow(blocks: &[Block]) -> String {
     let blocks: Vec<Block> = [Block::of("sh", COMPANY)].into_iter().chain(blocks.iter().cloned()).collect();
     Reader::new(Client::Sqlite, None).follow(&blocks).concat().concat()
@@ -30,7 +30,7 @@ fn demo() -> String {
     sweep(["demo"]).run().done().out
 }
 
-/// `sweep --issue ACM-12` at a terminal, and the answer is no.
+/// `sweep --issue ACM-12` at a terminal, where the answer is no.
 fn terminal() -> String {
     let directory = tempfile::tempdir().expect("a directory");
     let url = format!("sqlite://{}/acme.db", directory.path().display());
@@ -48,12 +48,12 @@ fn terminal() -> String {
     screen.types("no\r");
     child.wait().expect("an end");
     let text = screen.text_to_the_end();
-    // The line that moves is drawn over by what comes after it.
+    // The line that moves is drawn over by the next output.
     let text = text.rsplit("\u{1b}[2K").next().unwrap_or_default();
     anstream::adapter::strip_str(text).to_string().replace('\r', "")
 }
 
-/// What `sweep explain` says of a session whose agent asks for a permission.
+/// `sweep explain` of a session whose agent asks for a permission.
 fn agent() -> String {
     let asks = "update sessions set agent_state = 'waiting', agent_state_kind = 'permission', \
                 agent_question = 'rm -rf ./important', \
@@ -62,8 +62,8 @@ fn agent() -> String {
     follow(&[Block::of("sql", asks), Block::of("console", "$ sweep explain session chiara-4")])
 }
 
-/// What Slack is sent of an escalation, of many, of abandoned work, and of a wake that is stuck, then with all others,
-/// and is taken up.
+/// Slack's messages about one escalation, about many, about abandoned work, and about a wake that is stuck, then all of
+/// them, and then none.
 fn slack() -> String {
     let receiver = Receiver::new();
     let taken = "update wakes set status = 'completed' where status = 'queued';";

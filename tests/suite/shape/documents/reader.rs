@@ -1,5 +1,4 @@
-//! A reader who follows a page: one shell in an empty directory that has `examples/` in it, and one block after the
-//! other.
+//! A reader who follows a page: one shell in an empty directory with `examples/`, and one block after the other.
 
 use std::fmt::Write;
 use std::os::unix::fs::symlink;
@@ -11,7 +10,7 @@ use tempfile::TempDir;
 use super::blocks::Block;
 use crate::support::program::BINARY;
 
-/// How a reader puts SQL into his database.
+/// How a reader runs SQL in their database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     Psql,
@@ -21,11 +20,11 @@ pub enum Client {
 pub struct Reader {
     pub directory: TempDir,
     client: Client,
-    /// Set before the first block.
+    /// The DATABASE_URL that is set before the first block.
     database_url: Option<String>,
 }
 
-/// What one block printed, command by command.
+/// The output of one block, command by command.
 pub type Printed = Vec<String>;
 
 impl Reader {
@@ -88,7 +87,7 @@ impl Reader {
         let mut shell = Command::new("bash");
         shell.arg("-c").arg(script).current_dir(self.directory.path()).stdin(Stdio::null());
         shell.env_clear().env("HOME", home.path()).env("PATH", format!("{binaries}:/usr/local/bin:/usr/bin:/bin"));
-        // As at a terminal, where a reader sits.
+        // Logs as at a terminal, where a reader sits.
         shell.env("SWEEP_LOG", "error,sweep::settings=warn");
         shell.envs(self.database_url.iter().map(|url| ("DATABASE_URL", url)));
         let ended = shell.output().expect("bash");
@@ -97,7 +96,7 @@ impl Reader {
 }
 
 /// Runs a command that does not end by itself until it has printed so many lines, for half a minute at most. It logs as
-/// it does where nobody reads a report, and takes any port in place of the one that is shown.
+/// without a terminal, and takes any port in place of the one that is shown.
 fn ended_after(lines: usize, command: &str, file: &str) -> String {
     format!(
         "{{ exec env SWEEP_LOG=info SWEEP_HTTP=127.0.0.1:0 {command}\n}} >{file} 2>&1 </dev/null &\n\

@@ -1,5 +1,5 @@
-//! docs/schema/ is the SQL that `sweep migrate` runs, as a person reads it: a file for each database and built-in host.
-//! A change of a template is therefore seen as a change of SQL.
+//! docs/schema/ is the SQL that `sweep migrate` runs, for people: a file for each database and built-in host. A change
+//! of a template therefore shows as a change of SQL.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use super::comparison::is_blessing;
 use crate::support::program::migrate_at;
 use crate::support::scratch::{Scratch, new_file};
 
-/// The SQL of `sweep migrate --print` where nothing was migrated yet.
+/// The SQL of `sweep migrate --print` before any migration.
 fn printed(url: &str) -> String {
     migrate_at(url, ["--print"]).run().done().out
 }
 
-/// Tables with the names of a host's, by which the host is recognised.
+/// Makes tables with the names by which this host is recognised.
 fn named_like(host: &str) -> String {
     let host = folders::named(host).expect("a built-in host");
     host.tables().iter().map(|table| format!("create table {table} (id int);\n")).collect()

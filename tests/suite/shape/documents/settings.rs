@@ -1,4 +1,4 @@
-//! The tables of docs/settings.md are the table of settings: it is written in one place.
+//! The tables of docs/settings.md are made from the table of settings.
 
 use std::fmt::Write;
 
