@@ -4,7 +4,7 @@ declare made text;
 begin
     begin
         if to_regrole('sweep_test_host') is null then create role sweep_test_host login createdb password 'secret'; end if;
-    -- Roles are the server's: another test made it at the same moment.
+    -- Roles belong to the whole server: another test may make this one at the same moment.
     exception when duplicate_object or unique_violation then null;
     end;
     execute format('alter database %I owner to sweep_test_host', current_database());

@@ -61,7 +61,7 @@ def recover(url, items):
         while db.execute(enqueued).fetchone()[0] < items:
             time.sleep(0.02)
         print(json.dumps({"seconds": time.monotonic() - began}), flush=True)
-    # Its threads are of no use any more.
+    # DBOS's threads are of no use any more.
     os._exit(0)
 
 

@@ -3,8 +3,8 @@
 //     graphile_worker.mjs MODULES strand URL ITEMS      work on as many jobs at once, then die as a crash would
 //     graphile_worker.mjs MODULES recover URL ITEMS     unlock what the dead workers have locked
 //
-// It does not find out by itself that a worker has died, until four hours later: somebody else has to know its id. Here
-// the ids are read beforehand from the jobs that are locked, which is not measured.
+// graphile-worker itself notices a dead worker after four hours; before that somebody has to name the worker's id. Here
+// the ids are read from the locked jobs beforehand, which is not measured.
 
 import { createRequire } from "node:module";
 

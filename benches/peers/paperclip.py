@@ -7,10 +7,10 @@ from pathlib import Path
 from server import run
 from systems import BARE, HERE, ROOT, STRIDE, SWEEP, seconds_of, sweep
 
-# Paperclip does not start these over by itself, since nothing tells it how far the agent came. It records that a person
+# Paperclip does not start these over by itself, since nothing tells it how far the agent came: it records that a person
 # has to look.
 ENDED_AT_WORK = "select 1"
-# It starts over by itself what ended before the agent had begun.
+# Paperclip itself starts over a run that ended before the agent had begun.
 ENDED_BEFORE_WORK = """
     update heartbeat_runs set result_json = '{"executionRecovery": {"kind": "bootstrap", "providerWorkStarted": false}}'
     where status = 'failed'"""
@@ -58,7 +58,7 @@ def prepare(server, database, items, case):
 
 @dataclass(frozen=True)
 class OfPaperclip:
-    """Measured from the call to its end: its modules are loaded and it is connected."""
+    """Paperclip's sweep, measured from the call to its end: its modules are loaded and it is connected."""
 
     installed: Path
     recovered: str
@@ -76,7 +76,7 @@ class OfPaperclip:
 
 @dataclass(frozen=True)
 class OfSweep:
-    """Measured whole, as on sweep's own schema."""
+    """sweep, measured whole, as on its own schema."""
 
     recovered: str = CONTINUED
     left: str = STRANDED

@@ -3,8 +3,8 @@
 //     pg_boss.mjs MODULES strand URL ITEMS      take as many jobs, then die as a crash would
 //     pg_boss.mjs MODULES recover URL ITEMS     supervise once
 //
-// An instance supervises by itself, every 60 seconds; `supervise()` is the same pass, called at once. The queue has a
-// heartbeat, by which its documentation says to detect a dead worker.
+// An instance supervises by itself, every 60 seconds; `supervise()` is such a pass, called at once. The queue has a
+// heartbeat, by which pg-boss's documentation detects a dead worker.
 
 import { createRequire } from "node:module";
 

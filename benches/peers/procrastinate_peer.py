@@ -48,7 +48,7 @@ async def recover():
 async def main(command, url, items):
     with app.replace_connector(procrastinate.PsycopgConnector(conninfo=url)) as opened:
         async with opened.open_async():
-            # A first connection is there before anything is measured.
+            # Makes a first connection before anything is measured.
             await opened.check_connection_async()
             await (strand(items) if command == "strand" else recover())
 

@@ -5,11 +5,11 @@ import subprocess
 
 
 class Failure(Exception):
-    """Why there is no figure, in words for whoever runs the benchmark."""
+    """The reason for which there is no figure, for the person who runs the benchmark."""
 
 
 def run(arguments, environment=None, seconds=900):
-    """What a program prints. It fails with what it said on stderr."""
+    """Runs a program, and returns its output. Fails with its words on stderr."""
     try:
         done = subprocess.run(arguments, env=environment, timeout=seconds, capture_output=True, text=True)
     except subprocess.TimeoutExpired:
@@ -31,7 +31,7 @@ class Server:
             raise Failure("needs a PostgreSQL that does fsync: run `make bench-peers`") from None
 
     def url(self, database):
-        """Over TCP and without TLS, which every system's client can do."""
+        """The URL of a database over TCP and without TLS, which every system's client can use."""
         return f"{self.base}/{database}?sslmode=disable"
 
     def psql(self, database, *arguments):
@@ -48,7 +48,7 @@ class Server:
         self.execute("postgres", f"create database {database} template template0")
 
     def copy(self, template, database):
-        """A fresh copy. The checkpoint is made now, so that it does not fall into what is measured."""
+        """Makes a fresh copy of a database, and a checkpoint, which would otherwise fall into the measurement."""
         self.drop(database)
         self.execute("postgres", f"create database {database} template {template}", "checkpoint")
 

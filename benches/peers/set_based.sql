@@ -1,5 +1,5 @@
 -- The floor: one statement that queues a wake for every stranded issue and records each in the ledger. It locks
--- nothing, knows no limits and no reason why an issue may be left alone, and one bad row fails them all.
+-- nothing, knows no limits and no reason to leave an issue alone, and one bad row fails them all.
 set search_path = sweep;
 with stranded as (
     select i.id, i.assignee_agent_id,

@@ -14,14 +14,14 @@ from server import Failure, run
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SWEEP = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "dist/sweep"
-# Of so many issues one is stranded, beside two that are being worked on. Eight that are stranded are one agent's, so that
-# no limit for each agent is met.
+# One issue in so many is stranded, beside two that are being worked on. Eight stranded issues belong to one agent, so
+# that no limit for each agent is met.
 STRIDE = 10
 STRANDED_PER_AGENT = 8
 STATES = f"case when n % {STRIDE} = 0 then 'orphaned' when n % {STRIDE} in (1, 2) then 'live' else 'finished' end"
-# Of sweep and of pgbench.
+# The connections of sweep and of pgbench.
 CONNECTIONS = 4
-# What finds its way into a system is what is said here, and nothing of this machine's own settings.
+# The environment of a system: what is set here, and nothing of this machine's own settings.
 BARE = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
 
 
@@ -44,7 +44,7 @@ class Peer:
     program: list
     left: str
     recovered: str
-    # SQL by which time passes: rows become older, nobody sleeps.
+    # SQL that lets time pass: rows become older, and nobody sleeps.
     time_passes: str = "select 1"
 
     def prepare(self, server, database, items):
@@ -60,7 +60,7 @@ class Peer:
 
 
 def seconds_of(output):
-    """What a script says last: how long it took from the call to its end."""
+    """The last line of a script: how long it took from the call to its end."""
     return json.loads(output.splitlines()[-1])["seconds"]
 
 
@@ -91,7 +91,7 @@ def agents(items):
 
 
 class Sweep(Company):
-    """Measured whole: the program starts, connects, checks its schema and rights, sweeps, reports and ends."""
+    """sweep, measured whole: the program starts, connects, checks its schema and rights, sweeps, reports and ends."""
 
     def recover(self, server, database, _):
         return sweep(server, database)
@@ -104,7 +104,7 @@ def sweep(server, database):
 
 
 class OneEach(Company):
-    """pgbench with a sweep's statements. It finds, decides and reports nothing; measured when it is connected."""
+    """pgbench with a sweep's statements, measured once it is connected. It finds, decides and reports nothing."""
 
     def recover(self, server, database, items):
         each = items // CONNECTIONS

@@ -36,7 +36,7 @@ begin
                 end if;
                 execute format('create role %I login', name);
             end if;
-        -- Roles are the server's: another of its databases was set up at the same moment.
+        -- Roles belong to the whole server: another of its databases may be set up at the same moment.
         exception when duplicate_object or unique_violation then null;
         end;
     end loop;
@@ -44,7 +44,7 @@ end $$;
 
 grant usage on schema sweep to sweeper, sweep_reader, sweep_operator;
 
--- What they were granted before, and need no longer.
+-- Takes back what earlier versions granted.
 revoke all on all tables in schema sweep from sweeper, sweep_reader, sweep_operator;
 revoke all on all routines in schema sweep from public, sweeper, sweep_reader, sweep_operator;
 

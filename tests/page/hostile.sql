@@ -1,4 +1,4 @@
--- A company of which everybody who may write something writes what no page may believe.
+-- A company in which everybody who may write a text writes what no page may believe.
 update agents set name = '"><img src=x onerror=alert(1)>' || char(8238) || 'Ada' where name = 'Ada';
 update issues set title = '<script>alert("title")</script> & </title></script><!-- ' || char(8237) || char(27) || '[31m'
     where identifier = 'ACM-26';

@@ -1,4 +1,4 @@
--- A company of Paperclip's: one issue for each of what the page shows. Times are in the past.
+-- A company of Paperclip's, with one issue for each kind of row on the page. Times are in the past.
 insert into companies (id, name, issue_prefix, default_responsible_user_id)
 values ('c0000000-0000-4000-8000-000000000001', 'Acme', 'ACM', 'user-1');
 insert into agents (id, company_id, name, status)

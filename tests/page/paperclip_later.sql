@@ -1,4 +1,4 @@
--- An hour and a half later: of what the first sweep woke every second run has failed, and nothing else came of it.
+-- An hour and a half later: every second run that the first sweep woke has failed, and nothing came of the others.
 update issues set started_at = started_at - interval '90 minutes', updated_at = updated_at - interval '90 minutes';
 update sweep.recoveries set created_at = created_at - interval '90 minutes', settled_at = settled_at - interval '90 minutes',
     episode_began_at = episode_began_at - interval '90 minutes';
