@@ -13,7 +13,7 @@ fn main() {
     let given: Vec<String> = args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let logs = match given.is_empty() {
         true => evaluation::read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")),
-        false => given.iter().map(|path| evaluation::read(Path::new(path))).collect(),
+        false => given.iter().map(|path| evaluation::read_log(Path::new(path))).collect(),
     };
     print_false_alarms(&logs);
     print_circles(&logs);

@@ -31,7 +31,7 @@ fn a_server_whose_clock_is_behind_has_its_time_after_a_run_by_the_databases_cloc
             assert!((50.0..=60.0).contains(&behind), "{behind} s");
         }
     }
-    // By now the server has queued a run, or sweep may have the agent go on.
+    // Meanwhile the server has queued a run, or sweep may have the agent go on.
     wait_for("it is done", seconds(90), || {
         server.sweep_at_once("1s");
         (server.status(&issue) == "done").then_some(())

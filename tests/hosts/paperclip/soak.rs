@@ -80,7 +80,7 @@ fn soak() {
 
     let cost = daemon.as_ref().map(|daemon| daemon.cost());
     let took = began.elapsed();
-    let table = Table::of(&server, sampler.end(), &played.cancelled, cost, took);
+    let table = Table::count(&server, sampler.end(), &played.cancelled, cost, took);
     println!("{table}");
     if let Some(daemon) = &mut daemon {
         daemon.end();

@@ -16,7 +16,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn of(
+    pub fn count(
         server: &Server,
         sampled: Sampled,
         cancelled: &[String],

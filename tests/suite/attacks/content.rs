@@ -24,7 +24,7 @@ const MEMORY: u32 = 64 << 20;
 pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut command = Command::new("prlimit");
     command.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(arguments).args(["--database", url]);
-    Program::of(command).env("PATH", "/usr/bin:/bin")
+    Program::from_command(command).env("PATH", "/usr/bin:/bin")
 }
 
 /// Runs every command that shows rows with at most `MEMORY`: as JSON, and in the long round for people as well.
@@ -44,7 +44,7 @@ fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
 fn resumes_all(world: &World, ids: &[&Id]) {
     let ran = small(&world.url, ["--output", "json"]).run();
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let report: Value = crate::support::json::read(&ran.out);
+    let report: Value = crate::support::json::parse_valid(&ran.out);
     let subjects = report["subjects"].as_array().expect("subjects");
     for id in ids {
         let subject = subjects.iter().find(|row| row["id"] == id.0).expect("the subject");

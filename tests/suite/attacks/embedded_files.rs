@@ -25,7 +25,7 @@ const CONFIG: i32 = 78;
 fn careless<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut bash = Command::new("bash");
     bash.args(["-c", "umask 000; exec \"$0\" \"$@\"", BINARY]).args(arguments);
-    Program::of(bash)
+    Program::from_command(bash)
 }
 
 fn mode(path: &Path) -> u32 {
@@ -205,7 +205,7 @@ fn a_pipe_or_a_device_is_no_database() {
             let mut timeout = Command::new("timeout");
             timeout.args(["20", BINARY]).args(arguments).args(["--database", &url_of(path)]);
             let says = [path.to_str().expect("a plain path"), "is no regular file"];
-            Program::of(timeout).run().refused(CONFIG, &says);
+            Program::from_command(timeout).run().refused(CONFIG, &says);
         }
     }
 }

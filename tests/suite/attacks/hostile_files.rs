@@ -88,8 +88,8 @@ fn sql_that_stands_in_a_file_is_run_by_no_sweep_no_agent_and_no_completion() {
     for flags in [["--yes"].as_slice(), &["--dry-run"]] {
         sweep_at(&owner.url, flags.iter().copied()).run().refused(CONFIG, &["the host tasks is not built in"]);
     }
-    let answer =
-        Client::of(&owner.url).ask("tools/call", serde_json::json!({ "name": "list_attention", "arguments": {} }));
+    let answer = Client::start_read_only(&owner.url)
+        .ask("tools/call", serde_json::json!({ "name": "list_attention", "arguments": {} }));
     assert!(answer.to_string().contains("the host tasks is not built in"), "{answer}");
     let completion = sweep(["--", "sweep", "explain", "issue", ""]).env("DATABASE_URL", &owner.url);
     completion.env("SWEEP_COMPLETE", "bash").env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_INDEX", "3").run().done();
@@ -223,7 +223,7 @@ fn a_view_costs_no_more_memory_than_there_is(#[case] view: &str, #[case] says: &
     for command in [&["exempt", "list"][..], &["status"], &["--dry-run"]] {
         let mut limited = Command::new("prlimit");
         limited.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(command).args(["--database", &url]);
-        let limited = Program::of(limited).env("PATH", "/usr/bin:/bin").env("SWEEP_STATEMENT_TIMEOUT", "3s");
+        let limited = Program::from_command(limited).env("PATH", "/usr/bin:/bin").env("SWEEP_STATEMENT_TIMEOUT", "3s");
         let ran = limited.run();
         assert!([0, 69, 78].contains(&ran.code), "{command:?}: {ran}");
         assert!(command[0] != "exempt" || ran.err.contains(says), "{ran}");
@@ -240,7 +240,7 @@ fn a_pipe_beside_the_database_is_refused_at_once(#[values("-journal", "-wal", "-
     for arguments in [["--yes"].as_slice(), &["--dry-run"], &["migrate"], &["status"]] {
         let mut limited = Command::new("timeout");
         limited.args(["20", BINARY]).args(arguments).args(["--database", &url]);
-        let ran = Program::of(limited).env("PATH", "/usr/bin:/bin").run();
+        let ran = Program::from_command(limited).env("PATH", "/usr/bin:/bin").run();
         ran.refused(CONFIG, &["new.db: ", &format!("{pipe} stands beside it and is no regular file")]);
     }
 }

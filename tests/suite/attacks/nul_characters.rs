@@ -15,7 +15,7 @@ const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
 /// Writes a file in a directory of its own.
-fn file(text: &str) -> (TempDir, std::path::PathBuf) {
+fn write_file(text: &str) -> (TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("file");
     write(&path, text).expect("a file");
@@ -64,16 +64,16 @@ on_each_database! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let plan = sweep_at(&world.url, ["--dry-run", "--output", "json"]).run().done().out;
-        let (_directory, path) = file(&plan.replace(&issue.0, r"a\u0000b"));
+        let (_directory, path) = write_file(&plan.replace(&issue.0, r"a\u0000b"));
         let says = ["--apply -: ", "the id of no subject"];
         sweep_at(&world.url, ["--apply", "-"]).with_stdin(&path).run().refused(USAGE, &says);
     }
 
     fn in_a_file_of_settings_or_of_a_secret_is_a_mistake_of_its_author(world) {
-        let (_directory, path) = file("SWEEP_LIMIT=1\nSWEEP_TENANT=a\0b\n");
+        let (_directory, path) = write_file("SWEEP_LIMIT=1\nSWEEP_TENANT=a\0b\n");
         let says = ["--config ", "line 2: expected no NUL character"];
         sweep_at(&world.url, ["--config", text(&path)]).run().refused(CONFIG, &says);
-        let (_directory, path) = file(&format!("{}\0", world.url));
+        let (_directory, path) = write_file(&format!("{}\0", world.url));
         let says = ["DATABASE_URL_FILE: cannot read ", "expected no NUL character"];
         sweep([]).env("DATABASE_URL_FILE", &path).run().refused(CONFIG, &says);
     }

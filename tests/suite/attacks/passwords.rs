@@ -38,12 +38,12 @@ impl Impostor {
     }
 
     fn heard(&self) -> String {
-        all(&self.heard)
+        receive_all(&self.heard)
     }
 }
 
 /// Everything that clients have sent; they are gone, but their last bytes may not have been read yet.
-fn all(heard: &Receiver<Vec<u8>>) -> String {
+fn receive_all(heard: &Receiver<Vec<u8>>) -> String {
     let mut all = heard.recv_timeout(Duration::from_secs(30)).expect("a client");
     while let Ok(more) = heard.recv_timeout(Duration::from_millis(200)) {
         all.extend(more);
@@ -145,7 +145,7 @@ fn nor_over_a_socket(#[case] further: &str) {
     });
     let url = format!("postgres://app@/db?host={}{further}", directory.path().display());
     with_password(sweep_at(&url, [])).run().says_once(CONFIG, &[NOT_GIVEN]);
-    assert!(!all(&heard).contains("hunter2"));
+    assert!(!receive_all(&heard).contains("hunter2"));
 }
 
 /// The control: an operator who allows it gives the password away, and the impostor hears it.

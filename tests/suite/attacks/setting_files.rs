@@ -21,7 +21,7 @@ const CONFIG: i32 = 78;
 const HIDDEN: &str = "hunter2";
 
 /// Writes a file of these bytes, in a directory of its own.
-fn file(bytes: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
+fn write_file(bytes: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("sweep.env");
     write(&path, bytes).expect("a file");
@@ -73,7 +73,7 @@ fn promptly(mut program: Program) -> Ran {
 #[case::twice("DATABASE_URL=a=hunter2\n\nDATABASE_URL=b=hunter2\n", "line 3: DATABASE_URL is set in line 1 already")]
 #[case::of_another_encoding(b"SWEEP_LIMIT=1\nSWEEP_WEBHOOK_SECRET=hunter2\xff\n", "line 2: expected UTF-8")]
 fn a_line_that_cannot_be_parsed_is_named_and_never_repeated(#[case] bytes: impl AsRef<[u8]>, #[case] says: &str) {
-    let (_directory, path) = file(bytes);
+    let (_directory, path) = write_file(bytes);
     let by_variable = sweep([]).env("SWEEP_CONFIG", &path);
     for (program, option) in
         [(config(&path), "--config"), (sweep(["--config", text(&path)]), "--config"), (by_variable, "SWEEP_CONFIG")]
@@ -88,7 +88,7 @@ fn a_line_that_cannot_be_parsed_is_named_and_never_repeated(#[case] bytes: impl 
 fn a_daemon_that_reads_its_file_again_does_not_log_what_it_cannot_parse() {
     let world = World::new(On::Sqlite);
     let settings = format!("SWEEP_SCHEDULE={NEVER}\nSWEEP_HTTP=off\n");
-    let (_directory, path) = file(&settings);
+    let (_directory, path) = write_file(&settings);
     let mut daemon = Daemon::start(sweep(["daemon", "--config", text(&path), "--database", &world.url]));
     daemon.says("schedule");
     for (n, line) in ["SWEEP_WEBHOOK_SECRET 'hunter2", "SWEEP_PING_URL: hunter2=1"].into_iter().enumerate() {
@@ -109,7 +109,7 @@ fn a_daemon_that_reads_its_file_again_does_not_log_what_it_cannot_parse() {
 #[case::a_hash("see #12 # and #13")]
 #[case::an_equals_sign("a = b == c")]
 fn a_value_is_what_it_looks_like(#[case] value: &str) {
-    let (_directory, path) = file(format!("  SWEEP_NUDGE_MESSAGE = {value} \r\n\n # A comment\nSWEEP_LIMIT=\n"));
+    let (_directory, path) = write_file(format!("  SWEEP_NUDGE_MESSAGE = {value} \r\n\n # A comment\nSWEEP_LIMIT=\n"));
     let ran = config(&path).env("HOME", "/nowhere").run().done();
     assert_eq!(value_of(&ran, "SWEEP_NUDGE_MESSAGE"), value);
     assert_eq!(value_of(&ran, "SWEEP_LIMIT"), Value::Null, "empty is unset");
@@ -123,11 +123,11 @@ fn a_file_that_is_shipped_is_accepted_with_any_of_its_lines(#[case] shipped: &st
     let settings: Vec<&str> =
         shipped.lines().filter_map(|line| line.strip_prefix('#').filter(|line| line.starts_with("SWEEP_"))).collect();
     assert!(commented <= settings.len(), "{settings:?}");
-    let (_directory, path) = file(shipped.replace("#SWEEP_", "SWEEP_"));
+    let (_directory, path) = write_file(shipped.replace("#SWEEP_", "SWEEP_"));
     let with_its_database = |path: &Path| config(path).env("DATABASE_URL", "postgres://sweeper@localhost/agents");
     with_its_database(&path).run().done();
     for setting in std::iter::once("").chain(settings) {
-        let (_directory, path) = file(match setting {
+        let (_directory, path) = write_file(match setting {
             "" => shipped.clone(),
             setting => shipped.replace(&format!("#{setting}"), setting),
         });
@@ -153,7 +153,7 @@ fn a_file_that_is_shipped_means_the_same_as_an_environment_file_of_systemd(#[cas
 
 #[test]
 fn quotes_around_a_value_are_warned_of_and_the_value_is_not_repeated() {
-    let (_directory, path) = file("SWEEP_NUDGE_MESSAGE='hunter2'\nSWEEP_TENANT=\"\nSWEEP_ONLY=issues\n");
+    let (_directory, path) = write_file("SWEEP_NUDGE_MESSAGE='hunter2'\nSWEEP_TENANT=\"\nSWEEP_ONLY=issues\n");
     let ran = sweep(["--dry-run", "--config", text(&path)]).run();
     let warned: Vec<&str> = ran.err.lines().filter(|line| line.contains("quotes")).collect();
     assert_eq!(warned.len(), 1, "{ran}");
@@ -213,7 +213,7 @@ fn a_file_of_a_mebibyte_is_read_and_one_byte_more_is_refused() {
 /// Kubernetes mounts files as such links, and systemd its credentials.
 #[test]
 fn a_link_to_a_file_is_the_file() {
-    let (directory, path) = file("SWEEP_LIMIT=7\n");
+    let (directory, path) = write_file("SWEEP_LIMIT=7\n");
     symlink(directory.path(), directory.path().join("..data")).expect("a link");
     let link = directory.path().join("linked");
     symlink("..data/sweep.env", &link).expect("a link");
@@ -232,7 +232,7 @@ fn a_plan_of_a_fleet_is_read_and_one_without_an_end_is_not() {
     let mut healthy = rows[0].clone();
     healthy["outcome"] = "healthy".into();
     rows.extend(std::iter::repeat_n(healthy, 10_000));
-    let (_directory, path) = file(plan.to_string());
+    let (_directory, path) = write_file(plan.to_string());
     let size = path.metadata().expect("a file").len();
     assert!((2 << 20) < size, "{size}");
     sweep_at(&world.url, ["--apply", text(&path), "--dry-run"]).run().done();
@@ -250,7 +250,7 @@ fn a_config_file_that_others_may_write_is_refused_for_secrets_and_warned_of_othe
         "DATABASE_URL=sqlite:///nowhere", "DATABASE_URL_FILE=/nowhere", "SWEEP_SLACK_URL=https://hooks.example/",
         "SWEEP_PING_URL_FILE=/nowhere", "SWEEP_WEBHOOK_SECRET=x",
     ] {
-        let (_directory, path) = file(format!("SWEEP_LIMIT=1\n{setting}\n"));
+        let (_directory, path) = write_file(format!("SWEEP_LIMIT=1\n{setting}\n"));
         set_permissions(&path, Permissions::from_mode(0o646)).expect("rights");
         let name = setting.split('=').next().expect("a name");
         let says = [text(&path), "line 2", name, "others may write"];
@@ -259,7 +259,7 @@ fn a_config_file_that_others_may_write_is_refused_for_secrets_and_warned_of_othe
     }
 
     let world = World::new(On::Sqlite);
-    let (_directory, path) = file("SWEEP_LIMIT=1\nDATABASE_URL=\n");
+    let (_directory, path) = write_file("SWEEP_LIMIT=1\nDATABASE_URL=\n");
     let warnings = |mode: u32| {
         set_permissions(&path, Permissions::from_mode(mode)).expect("rights");
         let ran = sweep_at(&world.url, ["--config", text(&path)]).run().done();
@@ -271,7 +271,7 @@ fn a_config_file_that_others_may_write_is_refused_for_secrets_and_warned_of_othe
 #[test]
 fn a_file_of_a_secret_that_others_may_write_is_refused() {
     let world = World::new(On::Sqlite);
-    let (_directory, path) = file(&world.url);
+    let (_directory, path) = write_file(&world.url);
     let run = |mode: u32| {
         set_permissions(&path, Permissions::from_mode(mode)).expect("rights");
         sweep(["--dry-run"]).env("DATABASE_URL_FILE", &path).run()

@@ -131,7 +131,7 @@ on_each_database! {
     fn an_agent_has_no_file_terminal_or_signal_of_sweeps(world) {
         let directory = tempfile::tempdir().expect("a directory");
         let log = directory.path().join("log").display().to_string();
-        let watcher = Watcher::of(&world.url, &["--log", &log], "echo pid $$ $PPID; exec sleep 1000");
+        let watcher = Watcher::watch_script(&world.url, &["--log", &log], "echo pid $$ $PPID; exec sleep 1000");
         let process = wait_for("its number", || {
             let text = watcher.screen.text();
             let mut numbers = text.strip_prefix("pid ")?.strip_suffix("\r\n")?.split(' ').map(str::to_owned);
@@ -204,7 +204,7 @@ fn settings_in_a_file_reach_no_agent_and_nothing_is_reported() {
     let settings = tempfile::NamedTempFile::new().expect("a file");
     fs::write(settings.path(), "SWEEP_METRICS_FILE=/run/hunter2.prom\n").expect("settings");
     let file = settings.path().to_str().expect("a path");
-    let ended = Watcher::of(&world.url, &["--config", file], "env | grep -c ^SWEEP; true").end();
+    let ended = Watcher::watch_script(&world.url, &["--config", file], "env | grep -c ^SWEEP; true").end();
     assert_eq!((ended.code, ended.text.as_str()), (0, "0\r\n"));
 }
 

@@ -14,7 +14,7 @@ fn asked(url: &str, line: &str) -> Ran {
     let words: Vec<&str> = ["sweep"].into_iter().chain(line.split(' ')).collect();
     let mut command = Command::new(BINARY);
     command.arg("--").args(&words);
-    let program = Program::of(command).env("SWEEP_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+    let program = Program::from_command(command).env("SWEEP_COMPLETE", "bash").env("_CLAP_IFS", "\n");
     program.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).env("DATABASE_URL", url).run()
 }
 

@@ -21,7 +21,7 @@ fn every_default_that_is_shown_is_the_one_that_is_used() {
     let names: Vec<String> = all().map(Known::variable).collect();
     let given: Vec<(&str, &str)> =
         names.iter().zip(all()).map(|(name, known)| (name.as_str(), known.default.as_str())).collect();
-    // Whoever runs the test has a home of his own.
+    // The user who runs the test has another home.
     let home = [("STATE_DIRECTORY", "/var/lib/sweep")];
     let of = |variables: &[(&str, &str)]| {
         let environment = Environment::of(variables);

@@ -85,7 +85,7 @@ impl Scene {
         ]
     }
 
-    /// Of the server, as libpq names it.
+    /// The server's socket, as libpq names it.
     fn socket(&self) -> String {
         let url = percent_encoding::percent_decode_str(&self.postgres.url).decode_utf8_lossy().into_owned();
         let value = |name: &str| {
@@ -105,7 +105,7 @@ impl Scene {
         };
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(self.directory.path());
-        let mut program = Program::of(command).env("SWEEP_NOTIFY_PRIVATE", "on");
+        let mut program = Program::from_command(command).env("SWEEP_NOTIFY_PRIVATE", "on");
         for (name, value) in variables.iter().map(|variable| variable.split_once('=').expect("NAME=VALUE")) {
             program = program.env(name, value);
         }

@@ -67,7 +67,7 @@ on_each_host! {
         world.end_continuations("failed");
         world.pass(10);
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
 
         let status = client.call("status", json!({}));
         assert_eq!(timeless(status.clone()), timeless(with_rows(printed(&url, &["status"]), 5)));
@@ -104,7 +104,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         client.call("status", json!({}));
         client.call("list_attention", json!({}));
         client.call("explain", json!({ "kind": "issue", "subject": issue.0 }));
@@ -123,7 +123,7 @@ mod own_tables {
             let agent = world.agent("idle");
             let (plan, _) = world.stalled_step(Some(&agent));
             let url = world.url.clone();
-            let mut client = Client::of(&url);
+            let mut client = Client::start_read_only(&url);
             let shown = printed(&url, &["status", "--plan", &plan.0]);
             for name in [plan.0.as_str(), "Launch"] {
                 let mut answer = client.call("get_plan_status", json!({ "plan": name }));

@@ -44,7 +44,7 @@ fn plant(world: &mut World) {
     world.run(HELD);
 }
 
-fn read(url: &str, command: &str, output: &str) -> Program {
+fn read_command(url: &str, command: &str, output: &str) -> Program {
     command_at(url, command.split(' ').chain(["--output", output]))
 }
 
@@ -52,7 +52,7 @@ fn read(url: &str, command: &str, output: &str) -> Program {
 #[track_caller]
 fn assert_all_read(url: &str, client: &mut Client) {
     for (command, shown) in READS {
-        let ran = read(url, command, "json").run().done();
+        let ran = read_command(url, command, "json").run().done();
         assert!(ran.out.contains(&format!("\"{shown}\"")), "{command}: {ran}");
     }
     for (tool, arguments, shown) in [
@@ -75,7 +75,7 @@ fn explained(url: &str) -> Value {
 
 /// The subjects of a dry run and what becomes of each.
 fn foreseen(url: &str) -> BTreeSet<(String, String)> {
-    let report = read(url, "--dry-run", "json").run().done().json();
+    let report = read_command(url, "--dry-run", "json").run().done().json();
     let subjects = report["subjects"].as_array().expect("subjects");
     subjects.iter().map(|row| (row["identifier"].to_string(), row["outcome"].to_string())).collect()
 }
@@ -88,7 +88,7 @@ on_each_host! {
         world.run(&format!("update exemptions set reason = '{hostile}'; update failures set reason = '{hostile}'"));
         let outputs = READS.map(|(command, shown)| (command, shown, "table"));
         for (command, shown, output) in outputs.into_iter().chain([("explain issue T-1", "T-1", "json")]) {
-            let ran = read(&world.url, command, output).run().done();
+            let ran = read_command(&world.url, command, output).run().done();
             assert!(ran.out.contains(shown) && ran.out.contains("owned"), "{command}: {ran}");
             assert!(ran.out.chars().all(|c| c == '\n' || !c.is_control()), "{command}: {:?}", ran.out);
         }
@@ -99,7 +99,7 @@ on_each_host! {
     fn a_tenant_that_nobody_knows_is_refused_by_every_command(world) {
         plant(world);
         for command in ["--dry-run", "status", "attention"] {
-            let ran = read(&world.url, &format!("{command} --tenant acmee"), "json").run();
+            let ran = read_command(&world.url, &format!("{command} --tenant acmee"), "json").run();
             ran.refused(USAGE, &["there is no tenant acmee in this database"]);
         }
     }
@@ -110,7 +110,7 @@ fn every_command_ends_quietly_when_nobody_reads_what_it_prints() {
     let mut world = World::new(On::Sqlite);
     plant(&mut world);
     for (command, _) in READS {
-        read(&world.url, command, "json").without_reader_of_stdout().run().done();
+        read_command(&world.url, command, "json").without_reader_of_stdout().run().done();
     }
 }
 
@@ -118,8 +118,8 @@ fn every_command_ends_quietly_when_nobody_reads_what_it_prints() {
 fn every_command_says_of_a_database_that_it_is_not_migrated_or_away() {
     let (_directory, _, empty) = new_file();
     for (command, _) in READS {
-        read(&empty, command, "table").run().refused(CONFIG, &["sweep migrate"]);
-        let away = read("postgres://sweep@127.0.0.1:1/sweep", command, "table").run();
+        read_command(&empty, command, "table").run().refused(CONFIG, &["sweep migrate"]);
+        let away = read_command("postgres://sweep@127.0.0.1:1/sweep", command, "table").run();
         away.refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
     }
 }
@@ -164,10 +164,12 @@ fn a_role_that_may_only_read_is_enough_and_changes_nothing(on: On) {
     // The control: with a right less, a command says which.
     world.run(&format!("revoke select on sweep.issue_states, sweep.recoveries from {name}"));
     let lacks = ["lacks rights", "SELECT on sweep.issue_states, SELECT on sweep.recoveries"];
-    read(&url, "status", "table").run().refused(CONFIG, &lacks);
-    read(&url, "--dry-run", "table").run().done();
+    read_command(&url, "status", "table").run().refused(CONFIG, &lacks);
+    read_command(&url, "--dry-run", "table").run().done();
     world.run(&format!("revoke select on sweep.escalated_issues from {name}"));
-    read(&url, "attention", "table").run().refused(CONFIG, &["lacks rights", "SELECT on sweep.escalated_issues"]);
+    read_command(&url, "attention", "table")
+        .run()
+        .refused(CONFIG, &["lacks rights", "SELECT on sweep.escalated_issues"]);
     let answer = ask(&served(&url), "GET /", &[]);
     assert!(answer.status == 503 && fields(&answer.body, "why")[0].contains("lacks rights"), "{}", answer.body);
 }
@@ -188,7 +190,7 @@ fn a_hot_standby_shows_what_its_primary_shows_and_its_plan_is_applied_on_the_pri
     run(&mut connect(&primary.url), HELD);
     let standby = primary.standby();
 
-    assert_all_read(&standby.url, &mut Client::of(&standby.url));
+    assert_all_read(&standby.url, &mut Client::start_read_only(&standby.url));
     assert_eq!(explained(&standby.url), explained(&primary.url));
     assert_eq!(foreseen(&standby.url), foreseen(&primary.url));
     let migrated = migrate_at(&standby.url, []).run().done();
@@ -196,7 +198,7 @@ fn a_hot_standby_shows_what_its_primary_shows_and_its_plan_is_applied_on_the_pri
 
     let directory = tempfile::tempdir().expect("a temporary directory");
     let plan = directory.path().join("plan.json").display().to_string();
-    std::fs::write(&plan, read(&standby.url, "--dry-run", "json").run().done().out).expect("a file");
+    std::fs::write(&plan, read_command(&standby.url, "--dry-run", "json").run().done().out).expect("a file");
     for words in [&[][..], &["--output", "json"], &["--apply", &plan]] {
         let ran = sweep_at(&standby.url, words.iter().copied()).run();
         ran.refused(UNAVAILABLE, &["hot standby", "only a dry run works on it"]);

@@ -91,7 +91,7 @@ fn each_role_may_or_is_told_which_right_it_lacks(on: On, commands: &[(&str, &[&s
         for path in ["/", "/sweeps", "/agents/Ada", "/issues/T-1"] {
             html(&page, path);
         }
-        let shown = Client::of(&url).call("list_attention", json!({ "agent": "Ada" }));
+        let shown = Client::start_read_only(&url).call("list_attention", json!({ "agent": "Ada" }));
         assert!(shown.to_string().contains("items"), "{role}: {shown}");
     }
 }

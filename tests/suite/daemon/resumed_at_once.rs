@@ -60,7 +60,7 @@ fn it_is_continued_as_often_as_by_any_sweep_and_then_escalated() {
     assert_eq!((world.wakes_for(&issue), world.comments_on(&issue)), (1, 1));
 }
 
-/// Whoever ended the run may still be about to say what follows.
+/// The program that ended the run may be about to say what follows.
 #[test]
 fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
     let mut world = World::with_listen(On::Postgres);
@@ -82,7 +82,7 @@ fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
     let mut daemon = listening(&world.url, EACH_SECOND, &["--orphan-grace", "1s"]);
-    // Of its connections only this one has nothing to do for so long.
+    // Only this connection of the daemon's has nothing to do for so long.
     let lost = "(select pg_terminate_backend(pid) from pg_stat_activity
                  where datname = current_database() and application_name = 'sweep' and state = 'idle'
                    and state_change < clock_timestamp() - interval '300 milliseconds') lost";

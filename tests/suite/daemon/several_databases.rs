@@ -12,8 +12,8 @@ use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 
-/// A daemon of these.
-fn of<'a>(urls: &[&'a str], schedule: &'a str, further: &[&'a str]) -> Program {
+/// A daemon of these databases.
+fn daemon_of<'a>(urls: &[&'a str], schedule: &'a str, further: &[&'a str]) -> Program {
     let others = urls[1..].iter().flat_map(|url| ["--database", url]);
     daemon(urls[0], schedule, others.chain(further.iter().copied()))
 }
@@ -56,7 +56,7 @@ fn a_new_board_is_found_at_the_next_time_and_one_without_a_schema_is_reported_an
 fn one_that_is_away_is_named_and_swept_when_it_is_back_and_the_others_go_on() {
     let (server, world) = (Server::start(), World::new(On::Postgres));
     migrate_at(&server.url, []).run().done();
-    let mut daemon = Daemon::start(of(&[&server.url, &world.url], EACH_SECOND, &["--at-start", "on"]));
+    let mut daemon = Daemon::start(daemon_of(&[&server.url, &world.url], EACH_SECOND, &["--at-start", "on"]));
     daemon.says("sweep completed");
     daemon.answers("/readyz", 200);
 
@@ -91,7 +91,7 @@ fn one_that_is_away_is_asked_although_the_others_are_always_due() {
     let switch = Receiver::answering(Answer::Slowly(1500));
     let url = format!("{}&connect_timeout=2", proxy.url(world.name(), "disable"));
     proxy.freeze();
-    let program = of(&[&url, &other.url], EACH_SECOND, &[]).env("SWEEP_PING_URL", switch.url());
+    let program = daemon_of(&[&url, &other.url], EACH_SECOND, &[]).env("SWEEP_PING_URL", switch.url());
     let mut daemon = Daemon::start(program.env("SWEEP_NOTIFY_PRIVATE", "on"));
     daemon.says("the database is unavailable, waiting: ");
     daemon.says_times(2, "sweep completed");
@@ -105,12 +105,12 @@ fn one_that_is_away_is_asked_although_the_others_are_always_due() {
 #[test]
 fn at_the_start_it_ends_only_if_every_database_refuses_it() {
     let (one, other, world) = (Scratch::empty(), Scratch::empty(), World::new(On::Sqlite));
-    let mut refused = Daemon::start(of(&[&one.url, &other.url], NEVER, &[]));
+    let mut refused = Daemon::start(daemon_of(&[&one.url, &other.url], NEVER, &[]));
     assert_eq!(refused.ended().0, CONFIG);
     let line = refused.says("sweep: ");
     assert!(line.contains(one.name()) && line.contains(other.name()), "{line}");
 
-    let mut daemon = Daemon::start(of(&[&one.url, &world.url], NEVER, &["--at-start", "on"]));
+    let mut daemon = Daemon::start(daemon_of(&[&one.url, &world.url], NEVER, &["--at-start", "on"]));
     daemon.says("sweep completed");
     assert!(daemon.says("no sweep: ").contains(one.name()), "{:?}", daemon.log());
     daemon.ends_well();
@@ -123,7 +123,7 @@ fn runs_that_end_are_heard_of_in_each_server_s_database() {
     let urls = [worlds[0].url.clone(), file.url.clone(), worlds[1].url.clone()];
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let work = worlds.each_mut().map(World::issue_at_work);
-    let mut daemon = Daemon::start(of(&urls, NEVER, &["--listen", "on"]));
+    let mut daemon = Daemon::start(daemon_of(&urls, NEVER, &["--listen", "on"]));
     daemon.says_times(2, "listening for runs that end");
 
     for (world, (issue, run)) in worlds.iter_mut().zip(&work) {
@@ -136,7 +136,7 @@ fn runs_that_end_are_heard_of_in_each_server_s_database() {
     assert_eq!(listening.iter().filter(|line| line.ends_with(" 1")).count(), 2, "{listening:?}");
     assert_eq!(listening.len(), 3, "{listening:?}");
     daemon.ends_well();
-    let other = of(&urls, NEVER, &["--listen", "on"]).env("SWEEP_LISTEN_URL", &worlds[0].url);
+    let other = daemon_of(&urls, NEVER, &["--listen", "on"]).env("SWEEP_LISTEN_URL", &worlds[0].url);
     other.run().refused(CONFIG, &["SWEEP_LISTEN_URL is of one database, and several are named"]);
 }
 
@@ -144,7 +144,7 @@ fn runs_that_end_are_heard_of_in_each_server_s_database() {
 fn the_dead_mans_switch_hears_of_all_of_them_at_once() {
     let (worlds, receiver) = ([World::new(On::Sqlite), World::new(On::Postgres)], Receiver::new());
     let urls = worlds.each_ref().map(|world| world.url.as_str());
-    let program = of(&urls, NEVER, &["--at-start", "on"]).env("SWEEP_PING_URL", receiver.url());
+    let program = daemon_of(&urls, NEVER, &["--at-start", "on"]).env("SWEEP_PING_URL", receiver.url());
     let mut daemon = Daemon::start(program.env("SWEEP_NOTIFY_PRIVATE", "on"));
     daemon.says_times(2, "sweep completed");
     receiver.wait_for(2);

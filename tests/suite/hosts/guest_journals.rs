@@ -20,8 +20,8 @@ fn killed_after(owner: &Owner, statements: &str) {
 
 const HALF: &str = "pragma cache_size = 1; begin immediate; update tasks set note = zeroblob(99999);";
 
-/// A program that writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
-/// written. One that only reads cannot.
+/// A writer without a write-ahead log that is killed leaves a journal, by which the next writer takes back what was
+/// half written. A program that only reads cannot.
 #[test]
 fn a_writer_that_was_killed_keeps_no_sweep_from_the_file() {
     let mut owner = Owner::with_sweep("delete");

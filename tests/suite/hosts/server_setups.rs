@@ -80,7 +80,7 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
     let ran = program.ended(output);
 
     ran.says_once(UNAVAILABLE, &["the sweep could not go on"]);
-    let rows: Vec<Value> = ran.out.lines().map(json::read).collect();
+    let rows: Vec<Value> = ran.out.lines().map(json::parse_valid).collect();
     let reported = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
     let (last, continued) = (rows.last().expect("a summary"), reported("continued"));
     assert_eq!(last["ended"], "failed");

@@ -5,7 +5,7 @@ use crate::support::world::notifications::deliver;
 use crate::support::world::on_each_database;
 
 on_each_database! {
-    /// It was killed in between: what is marked is never sent.
+    /// The deliverer is killed in between, and never sends what it has marked.
     fn a_deliverer_that_marks_before_it_sends_loses_what_it_marked(world) {
         let receiver = Receiver::new();
         let settings = world.notifying_the_webhook(&receiver);

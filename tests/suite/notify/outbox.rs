@@ -10,7 +10,7 @@ use crate::support::world::notifications::deliver;
 use crate::support::world::{On, World, on_each_database};
 
 on_each_database! {
-    /// The same transaction: there is no moment at which one of them is there without the other.
+    /// The escalation and its notification are one transaction: at no moment is one there without the other.
     fn what_is_rolled_back_is_not_notified(world) {
         let receiver = Receiver::new();
         world.escalation();

@@ -1,4 +1,4 @@
-//! Who may see the page, and at which addresses it is not served at all.
+//! Access to the page: who may see it, and the addresses at which it is not served at all.
 
 use rstest::rstest;
 

@@ -25,7 +25,7 @@ on_each_host! {
         assert_eq!(page.count("ERROR"), 0, "{:?}", page.log());
     }
 
-    /// Not a row, a lock or a transaction id: the host does not notice it.
+    /// The host notices nothing: the page writes no row, and takes neither a lock nor a transaction id.
     fn nothing_is_written(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);

@@ -33,18 +33,18 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn read(name: &str) -> Page {
+    pub fn load(name: &str) -> Page {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         Page { path, text }
     }
 
     /// README.md and docs/, without the guides that begin with a database of their own.
-    fn all() -> Vec<Page> {
+    fn load_all() -> Vec<Page> {
         let docs = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
         let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().display()));
         let pages = names.filter(|name| name.ends_with(".md") && !GUIDES.contains(&name.as_str()));
-        ["README.md".to_owned()].into_iter().chain(pages).map(|name| Page::read(&name)).collect()
+        ["README.md".to_owned()].into_iter().chain(pages).map(|name| Page::load(&name)).collect()
     }
 
     /// True if the page says how a reader gets the demo's company as it is at the start.
@@ -56,7 +56,8 @@ impl Page {
 #[test]
 fn every_example_of_the_documents_can_be_followed_in_order() {
     let _turn = turn();
-    let (followed, others): (Vec<Page>, Vec<Page>) = Page::all().into_iter().partition(Page::begins_with_the_company);
+    let (followed, others): (Vec<Page>, Vec<Page>) =
+        Page::load_all().into_iter().partition(Page::begins_with_the_company);
     assert!(followed.iter().any(|page| page.path.ends_with("README.md")) && 3 <= followed.len());
     for page in followed {
         let blocks: Vec<Block> = page.blocks().into_iter().filter(Block::is_followed).collect();
@@ -73,7 +74,7 @@ fn every_example_of_the_documents_can_be_followed_in_order() {
 #[test]
 fn few_examples_are_marked_as_such_that_cannot_be_followed() {
     let mut marked = Vec::new();
-    for block in Page::all().iter().flat_map(Page::blocks) {
+    for block in Page::load_all().iter().flat_map(Page::blocks) {
         assert!(block.is_an_example() || !block.text.starts_with("$ sweep"), "not marked by its kind: {}", block.text);
         if !block.is_an_example() {
             assert!(block.shows_nothing(), "no test prints what it shows: {}", block.text);

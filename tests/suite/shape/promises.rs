@@ -124,7 +124,7 @@ fn is_kept(claim: &Claim, promises: &BTreeMap<u32, Promise>) -> bool {
 }
 
 /// The mistakes of a page, one line each.
-fn wrong(page: &str, there_are: &[String], claims: &[Claim]) -> Vec<String> {
+fn find_mistakes(page: &str, there_are: &[String], claims: &[Claim]) -> Vec<String> {
     let promises = promises_of(page);
     let mut wrong = Vec::new();
     for number in PROMISES {
@@ -148,7 +148,7 @@ fn wrong(page: &str, there_are: &[String], claims: &[Claim]) -> Vec<String> {
 
 #[test]
 fn every_promise_has_tests_and_a_negative_control_that_exist() {
-    assert_eq!(wrong(&page(), &tests_there_are(), &claims()), Vec::<String>::new());
+    assert_eq!(find_mistakes(&page(), &tests_there_are(), &claims()), Vec::<String>::new());
 }
 
 /// The negative control: a mistake of a page or a comment is found.
@@ -174,12 +174,12 @@ fn a_promise_without_a_test_or_a_control_is_found() {
         (moved, "P7: promises/dry_runs.rs has no test a_dry_run_is_never_assigned_a_transaction_id"),
         (without("- Tests in `notify/secrets.rs`", "- Tests in `shape"), "notify/secrets.rs says that it is about P15"),
     ] {
-        let found = wrong(&page, &there_are, &claims());
+        let found = find_mistakes(&page, &there_are, &claims());
         assert!(found.iter().any(|line| line.starts_with(expected)), "{expected}: {found:#?}");
     }
 
     let text = "/// P7: nothing is written.\n#[test]\nfn a_test_that_the_page_does_not_name() {}";
-    let found = wrong(&page, &there_are, &claims_of("promises/dry_run.rs", text));
+    let found = find_mistakes(&page, &there_are, &claims_of("promises/dry_run.rs", text));
     assert_eq!(
         found,
         ["promises/dry_run.rs says that a_test_that_the_page_does_not_name is about P7, and the page does not"]

@@ -41,7 +41,7 @@ fn children_that_go_on_printing_do_not_keep_the_watcher_for_ever() {
     let script = "(trap '' HUP; for i in $(seq 200); do echo more; sleep 0.1; done) & exit 0";
     let began = Instant::now();
 
-    let ended = Watcher::of(&world.url, &[], script).end();
+    let ended = Watcher::watch_script(&world.url, &[], script).end();
 
     assert_eq!(ended.code, 0);
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
@@ -50,7 +50,7 @@ fn children_that_go_on_printing_do_not_keep_the_watcher_for_ever() {
 #[test]
 fn the_last_line_of_a_crash_is_kept_though_it_has_no_end() {
     let world = World::new(On::Sqlite);
-    let ended = Watcher::of(&world.url, &[], "echo working; printf 'fatal: disk full'; exit 3").end();
+    let ended = Watcher::watch_script(&world.url, &[], "echo working; printf 'fatal: disk full'; exit 3").end();
     let log = fs::read_to_string(ended.log().expect("a log")).expect("a log");
     assert_eq!(log, "working\nfatal: disk full\n");
 }
@@ -86,7 +86,7 @@ on_each_database! {
 
     fn an_agent_that_its_operator_interrupts_has_not_crashed(world) {
         for (key, code) in [("\u{3}", 130), ("\u{1c}", 131)] {
-            let mut watcher = Watcher::of(&world.url, &["--auto-relaunch", "on"], "echo ready; exec sleep 1000");
+            let mut watcher = Watcher::watch_script(&world.url, &["--auto-relaunch", "on"], "echo ready; exec sleep 1000");
             watcher.until_it_prints("ready");
             thread::sleep(Duration::from_millis(200));
             watcher.screen.types(key);
@@ -104,7 +104,7 @@ on_each_database! {
     fn an_agent_may_take_its_time_to_heed_the_operators_signal(world) {
         let script = "trap 'sleep 0.5; echo saved; exit 0' TERM; trap 'exit 9' HUP; echo ready; while :; do sleep \
             0.05; done";
-        let watcher = Watcher::of(&world.url, &[], script);
+        let watcher = Watcher::watch_script(&world.url, &[], script);
         watcher.until_it_prints("ready");
         let ended = watcher.stop();
         assert!(ended.text.contains("saved"), "{}", ended.text);
@@ -112,7 +112,7 @@ on_each_database! {
 
     fn a_relaunch_that_only_a_sweep_can_order_is_awaited_aloud_and_control_c_ends_the_wait(world) {
         let flags = ["--no-examine", "--auto-relaunch", "on"];
-        let mut watcher = Watcher::of(&world.url, &flags, "exit 3");
+        let mut watcher = Watcher::watch_script(&world.url, &flags, "exit 3");
         watcher.until_it_prints(AWAITING);
         thread::sleep(Duration::from_secs(1));
 
@@ -126,7 +126,7 @@ on_each_database! {
     fn keys_that_a_crashed_process_did_not_read_are_not_for_the_next_one(world) {
         let script = "echo run >> runs; [ $(wc -l < runs) = 1 ] && { stty -echo; echo ready; sleep 2; exit 3; }; \
                       echo again; read x; echo \"got $x\"; exit 0";
-        let mut watcher = Watcher::of(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "10m"], script);
+        let mut watcher = Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "10m"], script);
         watcher.until_it_prints("ready");
         // More than a terminal holds.
         (0..40).for_each(|_| watcher.screen.types(&"before\r".repeat(100)));

@@ -21,7 +21,7 @@ on_each_database! {
             ("exit 3", "it crashed with exit code 3"),
             ("kill -9 $$", "it crashed with exit code 137 (signal 9)"),
         ] {
-            Watcher::of(&world.url, &[], script).end();
+            Watcher::watch_script(&world.url, &[], script).end();
             assert_eq!(reasons(world), [says, says]);
             let reason = world.text("reason", "recoveries order by created_at desc limit 1");
             assert_eq!(reason.as_deref(), Some(says), "what the log and notifications say");
@@ -32,7 +32,7 @@ on_each_database! {
 
     /// The people who were told that it is silent must not look for an agent that hangs.
     fn a_session_that_crashes_after_its_escalation_is_listed_as_a_crash(world) {
-        let mut watcher = Watcher::of(&world.url, &["--nudges-max", "0"], "echo working; read a; exit 4");
+        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], "echo working; read a; exit 4");
         world.until_recovered("escalate");
         watcher.screen.types("\r");
         watcher.end();

@@ -23,7 +23,7 @@ fn until_further_steps(watcher: &Watcher) {
 fn an_agent_outlives_a_crash_of_the_server() {
     let server = Server::start();
     migrate_at(&server.url, []).run().done();
-    let watcher = Watcher::of(&server.url, &[], COUNTING);
+    let watcher = Watcher::watch_script(&server.url, &[], COUNTING);
     watcher.until_it_prints("step 5");
 
     server.crash();
@@ -57,7 +57,7 @@ struct Output {
 fn an_agent_that_ends_without_a_database_ends_as_it_would() {
     let server = Server::start();
     migrate_at(&server.url, []).run().done();
-    let mut watcher = Watcher::of(&server.url, &[], "echo ready; read x; exit 5");
+    let mut watcher = Watcher::watch_script(&server.url, &[], "echo ready; read x; exit 5");
     watcher.until_it_prints("ready");
     server.crash();
     watcher.until_it_prints("the session's row cannot be kept");
@@ -72,7 +72,7 @@ fn an_agent_that_ends_without_a_database_ends_as_it_would() {
 #[test]
 fn an_agent_does_not_wait_for_a_database_that_somebody_else_has_locked() {
     let mut world = World::new(On::Sqlite);
-    let watcher = Watcher::of(&world.url, &[], COUNTING);
+    let watcher = Watcher::watch_script(&world.url, &[], COUNTING);
     watcher.until_it_prints("step 5");
     world.run("begin exclusive");
     until_further_steps(&watcher);

@@ -21,7 +21,7 @@ fn is_harmless(text: &str) -> bool {
 on_each_database! {
     fn hostile_output_is_kept_as_text_and_printed_as_text(world) {
         let script = format!("{HOSTILE} read x; exit 0 # \u{1b}]0;owned\u{7}");
-        let mut watcher = Watcher::of(&world.url, &["--nudges-max", "0"], &script);
+        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], &script);
         world.until_recovered("escalate");
         let kept = world.of_agent("recent_output").expect("output");
         assert!(is_harmless(&kept) && kept.lines().count() == 5, "{kept:?}");
@@ -48,7 +48,7 @@ on_each_database! {
     }
 
     fn a_message_is_typed_without_the_keys_in_it(world) {
-        let watcher = Watcher::of(
+        let watcher = Watcher::watch_script(
             &world.url,
             &["--no-examine"],
             &format!("echo ready; {READ}; echo \"got $x.\" | cat -v; read x"),
@@ -62,7 +62,7 @@ on_each_database! {
 
     /// Tags and reversed letters would say to an agent what nobody sees in the row.
     fn a_message_is_typed_as_it_can_be_seen(world) {
-        let watcher = Watcher::of(
+        let watcher = Watcher::watch_script(
             &world.url,
             &["--no-examine"],
             &format!("echo ready; {READ}; echo \"got $x.\" | cat -v; read x"),
@@ -76,7 +76,7 @@ on_each_database! {
     fn a_flood_of_output_is_watched_as_it_comes(world) {
         let script = "i=0; while [ $i -lt 4 ]; do yes 'a line of a flood' | head -c 2000000; i=$((i + 1)); done; exit \
             0";
-        let ended = Watcher::of(&world.url, &[], script).end();
+        let ended = Watcher::watch_script(&world.url, &[], script).end();
         assert_eq!(ended.code, 0);
         assert!(8_000_000 < ended.text.len());
         wait_for("the last lines", || {

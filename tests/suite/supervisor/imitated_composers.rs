@@ -23,7 +23,7 @@ fn read_with(flags: &[&str], command: &str, script: &str, prompt: &str) -> Optio
     watcher.until_it_prints(prompt);
     world.queue("nudge", "go on");
     until_refused(&mut world);
-    // What else reads beside a program that the operator vouches for is found out when something is to be typed.
+    // Before it types something, the watcher finds out who else reads beside a program that the operator vouches for.
     assert!(!flags.is_empty() || world.count("sessions where takes_nudges") == 0);
     let got = fs::read_to_string(watcher.file("got")).ok();
     watcher.stop();

@@ -28,7 +28,8 @@ fn world() -> World {
 fn output_passes_byte_for_byte_through_a_terminal() {
     let world = world();
     let patient = ["--session-silent-after", "10m"];
-    let watcher = Watcher::of(&world.url, &patient, "echo ready; read x; stty -opost -echo; cat everything; exit 0");
+    let watcher =
+        Watcher::watch_script(&world.url, &patient, "echo ready; read x; stty -opost -echo; cat everything; exit 0");
     fs::write(watcher.file("everything"), everything()).expect("a file");
     let mut watcher = watcher;
     watcher.until_it_prints("ready");
@@ -77,7 +78,7 @@ fn without_a_terminal_the_size_is_the_usual_one_and_stdin_is_typed() {
 fn the_agent_learns_the_size_of_the_window_and_every_new_one() {
     let world = world();
     let script = "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; done";
-    let watcher = Watcher::of(&world.url, &[], script);
+    let watcher = Watcher::watch_script(&world.url, &[], script);
     watcher.until_it_prints("30 100\r\n");
 
     let size = PtySize { rows: 41, cols: 123, pixel_width: 0, pixel_height: 0 };
@@ -89,7 +90,7 @@ fn the_agent_learns_the_size_of_the_window_and_every_new_one() {
 #[test]
 fn keys_reach_the_agent_as_they_are_and_control_c_is_one_of_them() {
     let world = world();
-    let mut watcher = Watcher::of(
+    let mut watcher = Watcher::watch_script(
         &world.url,
         &[],
         "trap 'echo interrupted' INT; echo ready; until read x && [ \"$x\" ]; do :; done; echo \"got $x\"; cat",
@@ -129,7 +130,8 @@ fn the_terminal_is_afterwards_as_it_was_before() {
     }
 }
 
-/// The local modes, as `stty -g` prints them in the last group before the keys; raw has none of canonical and echo.
+/// True if the modes of `stty -g` are raw: the local modes, the last group before the keys, have neither canonical nor
+/// echo.
 fn is_raw(modes: &str) -> bool {
     let local = modes.split(':').nth(3).and_then(|group| u32::from_str_radix(group, 16).ok()).expect("modes");
     const ICANON_AND_ECHO: u32 = 0o2 | 0o10;
@@ -140,7 +142,8 @@ fn is_raw(modes: &str) -> bool {
 #[test]
 fn what_does_not_heed_the_operators_signal_is_killed() {
     let world = world();
-    let watcher = Watcher::of(&world.url, &[], "trap '' TERM HUP; echo $$ ready; while :; do sleep 0.1; done");
+    let watcher =
+        Watcher::watch_script(&world.url, &[], "trap '' TERM HUP; echo $$ ready; while :; do sleep 0.1; done");
     watcher.until_it_prints("ready");
     let process = watcher.screen.text().split_whitespace().next().expect("a number").to_owned();
     assert_eq!(watcher.stop().code, 143);

@@ -18,7 +18,7 @@ use crate::support::wait::wait_for;
 use crate::support::watcher::{AS_USUAL, Watcher};
 use crate::support::world::{On, World};
 
-/// How many are played beside one another: most of the time they wait.
+/// How many recordings are played beside one another: most of the time they wait.
 const PLAYERS: usize = 12;
 
 /// On a busy machine a command is taken a little later than at the next interval.

@@ -21,7 +21,7 @@ on_each_database! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let flags = [&PATIENT[..], &["--agent", "Ada", "--issue", &issue.0]].concat();
-        let mut watcher = Watcher::of(&world.url, &flags, ASKING);
+        let mut watcher = Watcher::watch_script(&world.url, &flags, ASKING);
         world.until_recovered("escalate");
         watcher.until_it_prints(&format!("{STUCK}It asks for a yes or no: “{WORDS}”."));
 
@@ -44,7 +44,7 @@ on_each_database! {
     }
 
     fn what_a_person_answers_at_once_is_no_news(world) {
-        let mut watcher = Watcher::of(&world.url, &["--session-silent-after", "10m"], ASKING);
+        let mut watcher = Watcher::watch_script(&world.url, &["--session-silent-after", "10m"], ASKING);
         wait_for("a question", || (world.of_agent("agent_state").as_deref() == Some("waiting")).then_some(()));
         watcher.screen.types("n\r");
         wait_for("an answer", || world.of_agent("agent_state").is_none().then_some(()));
@@ -54,7 +54,7 @@ on_each_database! {
 
     fn a_spinner_that_turns_for_ever_is_found_and_is_no_silence(world) {
         let script = r#"echo working; while :; do for c in / - '|'; do printf "\r$c thinking"; sleep 0.1; done; done"#;
-        let watcher = Watcher::of(&world.url, &["--session-no-progress-after", "2s"], script);
+        let watcher = Watcher::watch_script(&world.url, &["--session-no-progress-after", "2s"], script);
         world.until_recovered("escalate");
 
         let reason = world.text("reason", "recoveries where action = 'escalate'");
@@ -73,7 +73,7 @@ on_each_database! {
         let works = "n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; sleep 0.05";
         let until = "end=$(($(date +%s) + 14)); while [ $(date +%s) -lt $end ]";
         let script = format!("echo working; ({until}; do {works}; done); exit 0");
-        let ended = Watcher::of(&world.url, &["--session-silent-after", "12s", "--session-no-progress-after", "12s"], &script).end();
+        let ended = Watcher::watch_script(&world.url, &["--session-silent-after", "12s", "--session-no-progress-after", "12s"], &script).end();
         assert_eq!((ended.code, world.recovered("escalate")), (0, 0), "{}", ended.text);
     }
 
@@ -98,7 +98,7 @@ fn nothing_is_drawn_into_the_screen_of_an_agent_and_its_title_is_put_back() {
     let shown = "\u{1b}]0;my agent\u{7}\u{1b}[?1049h\u{1b}[HProceed? [y/N] ";
     let script =
         r"stty -echo -icanon -opost; printf '\033]0;my agent\007\033[?1049h\033[HProceed? [y/N] '; head -c 1 > got";
-    let mut watcher = Watcher::of(&world.url, &PATIENT, script);
+    let mut watcher = Watcher::watch_script(&world.url, &PATIENT, script);
     world.until_recovered("escalate");
     watcher.until_it_prints("\u{1b}]9;");
 
@@ -125,7 +125,7 @@ fn an_agents_hook_reports_to_its_watcher() {
         "echo working; echo '{asks}' | {BINARY} watch event; echo \"exit code $?\"; read x; {BINARY} watch event \
             '{works}'; cat"
     );
-    let mut watcher = Watcher::of(&world.url, &PATIENT, &script);
+    let mut watcher = Watcher::watch_script(&world.url, &PATIENT, &script);
     watcher.until_it_prints("exit code 0");
     world.until_recovered("escalate");
     let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");

@@ -27,7 +27,7 @@ const CALM: [&str; 2] = ["--session-silent-after", "10m"];
 
 on_each_database! {
     fn a_session_that_is_paused_is_kept_and_not_disturbed_until_it_is_resumed(world) {
-        let watcher = Watcher::of(&world.url, &CALM, &reader());
+        let watcher = Watcher::watch_script(&world.url, &CALM, &reader());
         watcher.until_it_prints("working");
         ask(world, "pause");
         // From now on a second without a sign of life would be too long for it.
@@ -46,7 +46,7 @@ on_each_database! {
 
     fn a_sign_of_life_that_a_person_notes_is_in_no_watchers_way(world) {
         let script = "echo working; read x; echo \"got $x\"; read y";
-        let mut watcher = Watcher::of(&world.url, &CALM, script);
+        let mut watcher = Watcher::watch_script(&world.url, &CALM, script);
         watcher.until_it_prints("working");
         ask(world, "heartbeat");
         until_it_was_kept(world);
@@ -57,7 +57,7 @@ on_each_database! {
     }
 
     fn what_a_person_has_typed_is_typed_and_counts_as_an_attempt(world) {
-        let watcher = Watcher::of(&world.url, &CALM, &reader());
+        let watcher = Watcher::watch_script(&world.url, &CALM, &reader());
         wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
         command_at(&world.url, ["nudge", "agent", "--message", "Mind the gate", "--as", "ada"]).run().done();
 
@@ -71,7 +71,7 @@ on_each_database! {
         let relaunches = ["--auto-relaunch", "on", "--relaunches-max", "2", "--nudge-delay", "10m"];
         let flags = [&CALM[..], &relaunches].concat();
         let script = "echo start >> starts; if [ $(wc -l < starts) -lt 3 ]; then exit 1; fi; echo up; read x";
-        let watcher = Watcher::of(&world.url, &flags, script);
+        let watcher = Watcher::watch_script(&world.url, &flags, script);
         let starts = || std::fs::read_to_string(watcher.file("starts")).ok().map_or(0, |text| text.lines().count());
         // Its watcher would start it again in ten minutes.
         wait_for("a relaunch", || (2 <= starts() && world.of_agent("ended_at").is_some()).then_some(()));

@@ -26,7 +26,7 @@ fn take_up(url: &str) -> Ran {
 on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
         let watcher =
-            Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
+            Watcher::watch_script(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
         watcher.until_it_prints("working");
         world.run("update sessions set status = 'paused'");
         let long_ago = world.ago(60);
@@ -49,7 +49,7 @@ on_each_database! {
 
     fn a_command_that_does_not_fit_has_failed(world) {
         let watcher =
-            Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
+            Watcher::watch_script(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
         watcher.until_it_prints("working");
         world.queue("relaunch", "");
         wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
@@ -61,7 +61,7 @@ on_each_database! {
     }
 
     fn a_session_that_is_watched_is_not_taken_up_by_another_watcher(world) {
-        let watcher = Watcher::of(&world.url, &[], SILENT);
+        let watcher = Watcher::watch_script(&world.url, &[], SILENT);
         watcher.until_it_prints("working");
 
         take_up(&world.url).says_once(USAGE, &["--session: another watcher keeps agent"]);
@@ -80,12 +80,12 @@ on_each_database! {
             assert!(says.iter().all(|says| explained.out.contains(says)), "{explained}");
         };
         let (watchers, a_sweeps) = ("Its watcher would now, by its own settings: ", "A sweep would now: ");
-        let watcher = Watcher::of(&world.url, &["--session-silent-after", "45m", "--no-examine"], SILENT);
+        let watcher = Watcher::watch_script(&world.url, &["--session-silent-after", "45m", "--no-examine"], SILENT);
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 15m", a_sweeps]);
         watcher.stop();
         let flags = ["--session-no-progress-after", "45m", "--session-silent-after", "40m"];
-        let watcher = Watcher::of(&world.url, &flags, SILENT);
+        let watcher = Watcher::watch_script(&world.url, &flags, SILENT);
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 45m", watchers]);
         threshold(&["--session-no-progress-after", "7m"], ["for longer than 7m", watchers]);
@@ -98,7 +98,7 @@ on_each_database! {
     }
 
     fn a_watcher_whose_session_was_taken_up_meanwhile_lets_it_go(world) {
-        let watcher = Watcher::of(&world.url, &[], &format!("echo working; {READ}; echo \"got $x\"; read x"));
+        let watcher = Watcher::watch_script(&world.url, &[], &format!("echo working; {READ}; echo \"got $x\"; read x"));
         watcher.until_it_prints("working");
         let (now, silent) = (world.ago(0), world.ago(60));
         // As the other one does it.
@@ -114,7 +114,7 @@ on_each_database! {
     }
 
     fn with_eight_sweeps_beside_it_no_nudge_is_lost_or_typed_twice(world) {
-        let watcher = Watcher::of(&world.url, &[], SILENT);
+        let watcher = Watcher::watch_script(&world.url, &[], SILENT);
         watcher.until_it_prints("working");
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -146,7 +146,7 @@ on_each_database! {
 
     /// Without its watcher nobody delivers, and a sweep tells a person.
     fn a_session_whose_watcher_was_killed_is_found_by_sweeps_and_can_be_taken_up(world) {
-        let mut watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
+        let mut watcher = Watcher::watch_script(&world.url, &["--no-examine"], SILENT);
         wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
         watcher.signal(Signal::KILL);
         watcher.end_on_screen();
@@ -164,7 +164,7 @@ on_each_database! {
     }
 
     fn without_examinations_nothing_is_decided(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
+        let watcher = Watcher::watch_script(&world.url, &["--no-examine"], SILENT);
         watcher.until_it_prints("working");
         let id = Id(world.of_agent("id").expect("a session"));
         let quiet = ["--session", &id.0, "--dry-run", "--output", "json"].into_iter().chain(POLICY);

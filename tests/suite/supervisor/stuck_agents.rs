@@ -17,7 +17,7 @@ on_each_database! {
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("a name");
         let flags = ["--agent", "Ada", "--issue", &identifier];
         let watcher =
-            Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
+            Watcher::watch_script(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
         world.until_recovered("escalate");
 
         watcher.until_it_prints(STUCK);
@@ -42,7 +42,7 @@ on_each_database! {
         let settings = tempfile::NamedTempFile::new().expect("a file");
         fs::write(settings.path(), "SWEEP_SLACK_URL=https://hooks.example/x\n").expect("settings");
         let file = settings.path().to_str().expect("a path");
-        let watcher = Watcher::of(&world.url, &["--nudges-max", "0", "--config", file], "echo working; read a");
+        let watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0", "--config", file], "echo working; read a");
         watcher.until_it_prints(STUCK);
         watcher.stop();
 
@@ -53,7 +53,7 @@ on_each_database! {
 
     fn an_agent_that_answers_a_nudge_goes_on_and_is_left_alone(world) {
         let script = format!("echo working; {READ}; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done");
-        let watcher = Watcher::of(&world.url, &PATIENT, &script);
+        let watcher = Watcher::watch_script(&world.url, &PATIENT, &script);
         world.until_recovered("recover");
 
         let n = watcher.screen.text().matches("step").count();
@@ -67,7 +67,7 @@ on_each_database! {
     /// It is reported once, and once that the session goes on.
     fn an_agent_that_answers_a_person_goes_on(world) {
         let script = "echo working; read a; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
-        let mut watcher = Watcher::of(&world.url, &["--nudges-max", "0"], script);
+        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], script);
         watcher.until_it_prints(STUCK);
 
         watcher.screen.types("go\r");
@@ -80,7 +80,7 @@ on_each_database! {
 
     /// It is at work, and what it repeats may be a question.
     fn to_an_agent_that_repeats_itself_nothing_is_typed_and_a_person_is_notified(world) {
-        let watcher = Watcher::of(&world.url, &[], "while :; do echo 'Error: connection refused'; sleep 0.03; done");
+        let watcher = Watcher::watch_script(&world.url, &[], "while :; do echo 'Error: connection refused'; sleep 0.03; done");
         world.until_recovered("escalate");
         watcher.stop();
 
@@ -91,7 +91,7 @@ on_each_database! {
 
     fn a_crash_is_escalated_once_and_its_output_is_kept(world) {
         let script = "echo 'export API_KEY=hunter2hunter2'; echo 'out of memory'; exit 3";
-        let ended = Watcher::of(&world.url, &[], script).end();
+        let ended = Watcher::watch_script(&world.url, &[], script).end();
 
         assert_eq!(ended.code, 3);
         assert_eq!((world.recovered("escalate"), world.agents_commands("true")), (1, 0));
@@ -107,7 +107,7 @@ on_each_database! {
 
     fn a_crashed_agent_is_started_again_once_then_a_person_is_notified(world) {
         let script = "echo run >> runs; echo \"run $(wc -l < runs | tr -d ' ')\"; exit 3";
-        let ended = Watcher::of(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "1m"], script).end();
+        let ended = Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "1m"], script).end();
 
         assert_eq!(ended.code, 3);
         assert!(ended.text.contains("run 1") && ended.text.contains("run 2"), "{}", ended.text);
@@ -123,7 +123,7 @@ on_each_database! {
     fn an_agent_that_was_started_again_is_watched_on(world) {
         let script = format!("echo run >> runs; [ $(wc -l < runs) = 1 ] && exit 3; {READ}; echo \"got $x\"; exit 0");
         let watcher =
-            Watcher::of(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
+            Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
 
         let ended = watcher.end();
 
@@ -135,7 +135,7 @@ on_each_database! {
     }
 
     fn a_good_end_is_recorded_and_leaves_nothing_open(world) {
-        let ended = Watcher::of(&world.url, &[], &format!("echo working; {READ}; exit 0")).end();
+        let ended = Watcher::watch_script(&world.url, &[], &format!("echo working; {READ}; exit 0")).end();
 
         assert_eq!((ended.code, ended.log()), (0, None));
         assert_eq!(world.of_agent("status").as_deref(), Some("terminated"));
@@ -144,7 +144,7 @@ on_each_database! {
     }
 
     fn an_agent_killed_by_a_signal_has_crashed(world) {
-        let ended = Watcher::of(&world.url, &[], "kill -9 $$").end();
+        let ended = Watcher::watch_script(&world.url, &[], "kill -9 $$").end();
 
         assert_eq!(ended.code, 137);
         assert!(ended.text.contains("crashed (signal 9)"), "{}", ended.text);

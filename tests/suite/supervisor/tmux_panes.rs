@@ -1,4 +1,4 @@
-//! Stories of supervised agents in panes of a real tmux, on a server of the test's own.
+//! The stories of watched agents, in panes of a real tmux on a server of the test's own.
 
 use super::hostile_output::HOSTILE;
 use crate::support::tmux::Tmux;

@@ -46,7 +46,7 @@ fn an_agent_whose_quota_is_filled_again_is_told_to_go_on_and_nobody_is_notified(
     is_told_once(&mut world, watcher);
 }
 
-/// An agent that was started with its task.
+/// The agent was started with its task.
 #[test]
 fn an_agent_that_goes_on_by_itself_is_told_nothing() {
     let mut world = World::new(On::Sqlite);

@@ -156,14 +156,14 @@ pub fn copy_of_template(path: &Path) {
         // Closing the connection has emptied the write-ahead log.
         std::fs::read(path).expect("the file")
     });
-    starts::note(Started::Database);
+    starts::record(Started::Database);
     create(path);
     std::fs::write(path, template).expect("the file");
 }
 
 /// Creates an empty database, in place of one of this name that an earlier run left.
 pub fn new_database(name: &str) {
-    starts::note(Started::Database);
+    starts::record(Started::Database);
     let mut server = connect_server();
     run(&mut server, &format!("drop database if exists {name} with (force)"));
     run(&mut server, &format!("create database {name} template template0"));
@@ -206,7 +206,7 @@ fn by_files() -> &'static str {
 
 /// Clones a database called `sweep_template_HOST` or `sweep_test_HOST_…`, and returns the URL of the clone.
 pub fn clone_of(template: &str) -> String {
-    starts::note(Started::Database);
+    starts::record(Started::Database);
     let host = template.split('_').nth(2).unwrap_or_default();
     let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
     run(&mut connect_server(), &format!("create database {name} template {template} {}", by_files()));

@@ -50,13 +50,13 @@ pub fn wake(db: &mut Db, seen: &impl Subject) -> diesel::QueryResult<()> {
 
 /// Runs one sweep in this process.
 pub fn sweep_once(options: &Options) -> Swept {
-    starts::note(Started::Sweep);
+    starts::record(Started::Sweep);
     let mut out = Vec::new();
     let mut report = Report::new(Format::Json, Detail::Table, &mut out);
     let swept = sweep::sweep::run(options, &Cancel::default(), &mut report);
     let exit = swept.unwrap_or_else(|error| panic!("{error:#}")).conclusion;
     report.written().expect("a report");
-    Swept { exit, json: json::read(&String::from_utf8(out).expect("UTF-8")) }
+    Swept { exit, json: json::parse_valid(&String::from_utf8(out).expect("UTF-8")) }
 }
 
 /// Examines one subject by a sweep that writes.

@@ -37,9 +37,9 @@ pub const DOCUMENTS: [(&str, &str); 21] = [
 pub const LINES: [&str; 4] = ["heading", "subject", "summary", "database"];
 
 /// Parses a document and holds it to its schema.
-pub fn read(text: &str) -> Value {
+pub fn parse_valid(text: &str) -> Value {
     let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    if let Some(wrong) = wrong(&document) {
+    if let Some(wrong) = find_violations(&document) {
         panic!("{wrong}: {document:#}");
     }
     document
@@ -47,18 +47,18 @@ pub fn read(text: &str) -> Value {
 
 /// Holds what a command printed to its schema: one document, or one in each line. A document that was cut off is passed
 /// by.
-pub fn check(printed: &str) {
+pub fn check_printed(printed: &str) {
     let whole = std::iter::once(printed).filter(|text| serde_json::from_str::<Value>(text).is_ok());
     let documents: Vec<&str> = whole.chain(printed.lines().filter(|line| line.starts_with("{\""))).collect();
     for document in documents {
-        if let Some(wrong) = serde_json::from_str(document).ok().and_then(|document| wrong(&document)) {
+        if let Some(wrong) = serde_json::from_str(document).ok().and_then(|document| find_violations(&document)) {
             panic!("{wrong}: {document}");
         }
     }
 }
 
 /// The differences between a document and its schema.
-pub fn wrong(document: &Value) -> Option<String> {
+pub fn find_violations(document: &Value) -> Option<String> {
     let schema = &schema_of(document)?;
     let errors: Vec<String> = VALIDATORS[schema]
         .iter_errors(document)
@@ -76,10 +76,10 @@ fn schema_of(document: &Value) -> Option<String> {
     let found = DOCUMENTS.iter().find(|(field, _)| document.get(field).is_some());
     let (_, name) = found.unwrap_or_else(|| panic!("docs/schemas/ describes no such document: {document}"));
     let line = LINES.iter().position(|of| document["type"] == *of).filter(|_| *name == "report-line");
-    Some(line.map_or_else(|| file(name), |line| format!("{}#/oneOf/{line}", file(name))))
+    Some(line.map_or_else(|| schema_file(name), |line| format!("{}#/oneOf/{line}", schema_file(name))))
 }
 
-pub fn file(name: &str) -> String {
+pub fn schema_file(name: &str) -> String {
     format!("{name}.schema.json")
 }
 
@@ -100,14 +100,14 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
         registry.add(at(&name), strict(schema, "")).expect("a schema")
     });
     let registry = registry.prepare().expect("schemas");
-    let lines = (0..LINES.len()).map(|line| format!("{}#/oneOf/{line}", file("report-line")));
+    let lines = (0..LINES.len()).map(|line| format!("{}#/oneOf/{line}", schema_file("report-line")));
     let validator = |reference: String| {
         let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&registry);
         let built = options.should_validate_formats(true).build(&json!({ "$ref": at(&reference) }));
         let built = built.unwrap_or_else(|error| panic!("{reference}: {error}"));
         (reference, built)
     };
-    DOCUMENTS.iter().map(|(_, name)| file(name)).chain(lines).map(validator).collect()
+    DOCUMENTS.iter().map(|(_, name)| schema_file(name)).chain(lines).map(validator).collect()
 });
 
 /// Refuses fields that the schema does not describe, which readers must accept. A schema named `…_fields` is part of

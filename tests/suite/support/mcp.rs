@@ -37,7 +37,7 @@ pub fn mcp<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Pr
 
 impl Client {
     /// A client of a server that only reads.
-    pub fn of(url: &str) -> Client {
+    pub fn start_read_only(url: &str) -> Client {
         Client::start(mcp(url, []))
     }
 
@@ -121,7 +121,7 @@ impl Client {
         assert!(text.len() <= ANSWER_MAX, "{} bytes: {answer}", text.len());
         let wrong: Vec<String> = schema.iter_errors(&answer).map(|error| error.to_string()).collect();
         assert!(wrong.is_empty(), "{wrong:?}: {answer:#}");
-        json::read(text)
+        json::parse_valid(text)
     }
 
     /// Calls a tool, and returns the reason for which it refused.

@@ -31,7 +31,7 @@ pub struct Ran {
 pub fn sweep<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut command = Command::new(BINARY);
     command.args(arguments);
-    Program::of(command)
+    Program::from_command(command)
 }
 
 /// `sweep --database URL` with further arguments.
@@ -56,7 +56,7 @@ pub fn explain(url: &str, kind: Kind, name: &str) -> Value {
 
 impl Program {
     /// Makes a program of any command that ends up as `sweep`.
-    pub fn of(mut command: Command) -> Program {
+    pub fn from_command(mut command: Command) -> Program {
         let home = tempfile::tempdir().expect("a temporary directory");
         command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
         // Turns the guard and the bound on wakes off, except in the tests about them.
@@ -108,12 +108,12 @@ impl Program {
     }
 
     pub fn start(&mut self) -> Child {
-        starts::note(Started::Program);
+        starts::record(Started::Program);
         self.command.spawn().expect("sweep starts")
     }
 
     pub fn run(mut self) -> Ran {
-        starts::note(Started::Program);
+        starts::record(Started::Program);
         let output = self.command.output().expect("sweep starts");
         self.ended(output)
     }
@@ -133,7 +133,7 @@ impl Program {
         };
         let is_for_programs = |argument: &std::ffi::OsStr| argument == "json" || argument == "ndjson";
         if self.command.get_args().any(is_for_programs) {
-            json::check(&ran.out);
+            json::check_printed(&ran.out);
         }
         ran
     }
@@ -176,7 +176,7 @@ impl Ran {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        json::read(&self.out)
+        json::parse_valid(&self.out)
     }
 }
 

@@ -40,7 +40,7 @@ impl Request {
     }
 
     pub fn json(&self) -> Value {
-        crate::support::json::read(&self.body)
+        crate::support::json::parse_valid(&self.body)
     }
 }
 
@@ -109,7 +109,7 @@ impl Receiver {
             thread::sleep(Duration::from_millis(20));
             return;
         }
-        let Some(request) = read(&stream) else { return };
+        let Some(request) = read_request(&stream) else { return };
         self.requests.lock().expect("a lock").push(request);
         let said = match answer {
             Answer::Status(status) => format!("HTTP/1.1 {status} Said\r\ncontent-length: 0\r\n\r\n"),
@@ -130,7 +130,7 @@ impl Receiver {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Request> {
+fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;

@@ -26,7 +26,7 @@ impl Scratch {
     pub fn empty() -> Scratch {
         let name = format!("sweep_test_scratch_{}", unique());
         new_database(&name);
-        Scratch::of(database_url(&name))
+        Scratch::at(database_url(&name))
     }
 
     /// A database with Paperclip's own schema, and nothing else.
@@ -37,10 +37,10 @@ impl Scratch {
             new_database(NAME);
             load(NAME, &paperclip_schema());
         });
-        Scratch::of(clone_of(NAME))
+        Scratch::at(clone_of(NAME))
     }
 
-    fn of(url: String) -> Scratch {
+    fn at(url: String) -> Scratch {
         let name = url.split("@/").nth(1).and_then(|rest| rest.split('?').next());
         let name = name.expect("a database's name").to_owned();
         Scratch { url, name }

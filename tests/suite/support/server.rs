@@ -23,7 +23,7 @@ impl Server {
     /// Starts a server with these settings: `["-c", "max_connections=9"]`.
     pub fn start_with(settings: &[&str]) -> Server {
         let directory = Server::directory();
-        starts::note(Started::Server);
+        starts::record(Started::Server);
         let url = script(&[&["start", path(&directory)], settings].concat());
         Server { url, directory }
     }
@@ -42,7 +42,7 @@ impl Server {
     /// Starts a hot standby with these settings.
     pub fn standby_with(&self, settings: &[&str]) -> Server {
         let directory = Server::directory();
-        starts::note(Started::Server);
+        starts::record(Started::Server);
         let url = script(&[&["standby", path(&directory), path(&self.directory)], settings].concat());
         Server { url, directory }
     }
@@ -87,10 +87,10 @@ impl Server {
     }
 
     pub fn port(&self) -> String {
-        self.read("port")
+        self.read_file("port")
     }
 
-    fn read(&self, file: &str) -> String {
+    fn read_file(&self, file: &str) -> String {
         let text = std::fs::read_to_string(self.directory.path().join(file)).expect("a server's file");
         text.trim().to_owned()
     }
@@ -100,7 +100,7 @@ impl Server {
         format!(
             "host=localhost hostaddr=127.0.0.1 user=postgres dbname=postgres port={} password={} {further}",
             self.port(),
-            self.read("password")
+            self.read_file("password")
         )
     }
 

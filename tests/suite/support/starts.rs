@@ -15,7 +15,7 @@ pub enum Started {
 
 /// Appends a line with the name of the test to the file that `TEST_STARTS` names; without one, does nothing.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
-pub fn note(started: Started) {
+pub fn record(started: Started) {
     let Some(path) = std::env::var_os("TEST_STARTS") else { return };
     let what = match started {
         Started::Database => "database",

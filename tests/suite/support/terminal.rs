@@ -30,7 +30,7 @@ impl Screen {
 
     /// A terminal of this size, in rows and columns.
     pub fn of_size((rows, cols): (u16, u16)) -> Screen {
-        starts::note(Started::Terminal);
+        starts::record(Started::Terminal);
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let mut reader = pair.master.try_clone_reader().expect("its output");

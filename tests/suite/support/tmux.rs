@@ -20,7 +20,7 @@ pub struct Tmux {
 impl Tmux {
     pub fn running(script: &str) -> Tmux {
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
-        starts::note(Started::Terminal);
+        starts::record(Started::Terminal);
         std::fs::write(tmux.home.path().join("agent.sh"), script).expect("a file");
         tmux.ask(&["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "sleep 1000"]);
         tmux.ask(&["set-option", "-g", "remain-on-exit", "on"]);
@@ -30,7 +30,7 @@ impl Tmux {
 
     /// Starts a server whose pane is as large as most people's.
     pub fn of_the_usual_size() -> Tmux {
-        starts::note(Started::Terminal);
+        starts::record(Started::Terminal);
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
         tmux.ask(&["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 1000"]);
         tmux.ask(&["set-option", "-g", "status", "off"]);

@@ -44,7 +44,7 @@ pub struct Ended {
 
 impl Watcher {
     /// Watches a shell's script as the session `agent`, with further flags.
-    pub fn of(url: &str, flags: &[&str], script: &str) -> Watcher {
+    pub fn watch_script(url: &str, flags: &[&str], script: &str) -> Watcher {
         Watcher::with(&[&["--database", url, "--name", "agent"], flags, &["--", "sh", "-c", script]].concat())
     }
 

@@ -13,7 +13,7 @@ use crate::support::world::{On, World, on_each_database, on_each_host};
 fn sweep_by_another_clock(world: &World, off_by: &str, arguments: &[&str]) -> Ran {
     let mut command = Command::new("faketime");
     command.args(["-f", off_by, BINARY, "--database", &world.url]).args(arguments);
-    Program::of(command).env("FAKETIME_DONT_FAKE_MONOTONIC", "1").run().done()
+    Program::from_command(command).env("FAKETIME_DONT_FAKE_MONOTONIC", "1").run().done()
 }
 
 fn skew(ran: &Ran) -> f64 {

@@ -28,8 +28,8 @@ impl Journal {
         Journal { _directory: directory, path, file }
     }
 
-    /// As systemd starts a service.
-    fn of(&self, program: Program) -> Program {
+    /// Has a program log into the journal, as systemd starts a service.
+    fn take_log_of(&self, program: Program) -> Program {
         let of = self.file.metadata().expect("a file");
         program.env("JOURNAL_STREAM", format!("{}:{}", of.dev(), of.ino())).with_stderr_in(&self.file)
     }
@@ -55,7 +55,7 @@ fn work() -> World {
 #[test]
 fn each_line_of_a_sweep_has_its_priority_and_no_time() {
     let (world, journal) = (work(), Journal::new());
-    journal.of(sweep_at(&world.url, [])).run().done();
+    journal.take_log_of(sweep_at(&world.url, [])).run().done();
     let lines = journal.lines();
     assert_eq!(lines.len(), 3, "{lines:?}");
     for (line, begins) in lines.iter().zip(["<6> INFO issue T-", "<4> WARN step Launch #1", "<6> INFO sweep completed"])
@@ -67,7 +67,7 @@ fn each_line_of_a_sweep_has_its_priority_and_no_time() {
 #[test]
 fn a_daemon_writes_the_same_lines() {
     let (world, journal) = (work(), Journal::new());
-    let mut program = journal.of(daemon(&world.url, EACH_SECOND, []));
+    let mut program = journal.take_log_of(daemon(&world.url, EACH_SECOND, []));
     let mut child = program.start();
     wait_for("a sweep", || journal.line("sweep completed"));
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
@@ -82,7 +82,7 @@ fn a_daemon_writes_the_same_lines() {
 #[test]
 fn in_json_a_line_has_its_priority_and_no_time_as_well() {
     let (world, journal) = (work(), Journal::new());
-    journal.of(sweep_at(&world.url, [])).env("SWEEP_LOG_FORMAT", "json").run().done();
+    journal.take_log_of(sweep_at(&world.url, [])).env("SWEEP_LOG_FORMAT", "json").run().done();
     for line in journal.lines() {
         let (priority, document) = line.split_once('>').expect("a priority");
         let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
@@ -94,8 +94,8 @@ fn in_json_a_line_has_its_priority_and_no_time_as_well() {
 #[test]
 fn why_a_service_failed_is_an_error() {
     let journal = Journal::new();
-    assert_eq!(journal.of(sweep(["--limit", "none"])).run().code, 64);
-    assert_eq!(journal.of(sweep(["daemon"])).env("SWEEP_SCHEDULE", "hourly").run().code, 78);
+    assert_eq!(journal.take_log_of(sweep(["--limit", "none"])).run().code, 64);
+    assert_eq!(journal.take_log_of(sweep(["daemon"])).env("SWEEP_SCHEDULE", "hourly").run().code, 78);
     let lines = journal.lines();
     assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("<3>sweep: ")), "{lines:?}");
 }
@@ -104,7 +104,7 @@ fn why_a_service_failed_is_an_error() {
 fn what_does_not_go_to_the_journal_has_its_time_and_no_priority() {
     let (world, journal) = (work(), Journal::new());
     let elsewhere = File::create(journal.path.with_file_name("elsewhere")).expect("a file");
-    let ran = journal.of(sweep_at(&world.url, [])).with_stderr_in(&elsewhere);
+    let ran = journal.take_log_of(sweep_at(&world.url, [])).with_stderr_in(&elsewhere);
     ran.run().done();
     let text = std::fs::read_to_string(journal.path.with_file_name("elsewhere")).expect("a file");
     assert!(

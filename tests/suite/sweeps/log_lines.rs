@@ -35,7 +35,7 @@ on_each_host! {
         let print = |redirect: &str, log: &str| {
             let mut shell = std::process::Command::new("/bin/sh");
             shell.args(["-c", &format!("\"$0\" \"$@\" {redirect}"), BINARY, "--dry-run", "--database", &world.url]);
-            let ran = Program::of(shell).env("SWEEP_LOG", log).run().done();
+            let ran = Program::from_command(shell).env("SWEEP_LOG", log).run().done();
             (ran.out.matches("ACM-12").count(), ran.err.matches("ACM-12").count())
         };
         assert_eq!(print("2>&1", ""), (1, 0));

@@ -24,7 +24,7 @@ fn reading(world: &World) -> Reading {
     read_from(&Url::parse(&world.url).expect("a URL"), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-/// The measured values by name and labels, without `sweep_`.
+/// The metrics by name and labels, without `sweep_`.
 fn measure(world: &World) -> Measured {
     Measured(text_format::samples(&text(vec![(None, reading(world))], None)))
 }

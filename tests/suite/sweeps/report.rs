@@ -171,7 +171,7 @@ fn json_has_the_fields_that_programs_rely_on() {
 #[test]
 fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_report_does() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
-    let lines: Vec<serde_json::Value> = text.lines().map(json::read).collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(json::parse_valid).collect();
     let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
     assert_eq!((types[0], types[12]), ("heading", "summary"));
     assert_eq!(types[1..12], ["subject"; 11]);
@@ -185,7 +185,7 @@ fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_repor
     together.extend(without_type(&lines[0]));
     together.insert("subjects".to_owned(), lines[1..12].iter().map(without_type).collect());
     together.extend(without_type(&lines[12]));
-    let whole: serde_json::Value = json::read(&print(Format::Json, true, Ended::Completed, one_of_each()));
+    let whole: serde_json::Value = json::parse_valid(&print(Format::Json, true, Ended::Completed, one_of_each()));
     assert_eq!(serde_json::Value::Object(together), whole);
 }
 

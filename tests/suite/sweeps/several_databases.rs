@@ -36,7 +36,7 @@ pub fn orphan(world: &mut World) -> Id {
 /// Boards a, b and c, and the pattern that matches them.
 fn boards() -> (TempDir, Vec<World>, String) {
     let directory = files().expect("a directory");
-    // The order is not that of their names.
+    // The databases are in another order than their names.
     let worlds = ["b.db", "c.db", "a.db"].map(|name| board(directory.path(), name)).into();
     let pattern = url_of(&directory.path().join("*.db"));
     (directory, worlds, pattern)

@@ -36,7 +36,7 @@ on_each_host! {
             }
             assert_eq!(dry.subject(&issue)["shadow"], false);
         }
-        // Nothing has changed it: what is on finds it as new.
+        // The work stayed as it was: sweep finds it as new once it is on.
         assert_eq!(world.sweep().count("issues", "continued"), 3);
     }
 

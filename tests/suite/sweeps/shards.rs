@@ -18,7 +18,8 @@ use crate::support::world::{On, World, on_each_database, on_each_host};
 const AGENTS: u32 = 12;
 const ISSUES: u32 = 48;
 
-/// Fills every world of a host alike: twelve agents with four orphans each; the last agent is paused, two issues wait.
+/// Makes a crowd that is alike in every world of a host: twelve agents with four orphans each; the last agent is
+/// paused, two issues wait.
 fn crowd(world: &mut World) -> Vec<Id> {
     let agents: Vec<Id> = (0..AGENTS).map(|n| numbered(900_000 + n)).collect();
     for (n, id) in agents.iter().enumerate() {
@@ -181,7 +182,7 @@ on_each_host! {
     }
 }
 
-/// In how many of four shards the rows of `sweeps` stand, and how often each.
+/// The number of shards in the rows of `sweeps`, and how often each has swept.
 fn reading_of_shards(world: &mut World) -> (i64, i64) {
     let shards = world.count("(select distinct shard, shards from sweeps where shards = 4) parts");
     (shards, world.count("sweeps where shards = 4") / shards.max(1))

@@ -40,7 +40,7 @@ fn what_a_command_says_of_one_subject_fits_sixty_columns() {
     }
 }
 
-/// A world with this many orphans, each of which takes this many seconds to be continued.
+/// A world with so many orphans, each of which takes so many seconds to continue.
 fn slow(orphans: usize, seconds: f64) -> World {
     let mut world = World::new(On::Postgres);
     world.run("begin");

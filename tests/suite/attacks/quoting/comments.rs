@@ -37,7 +37,7 @@ const HOSTILE: [&str; 20] = [
 ];
 
 /// Parses a comment as a reader of Markdown does: the words outside of quotations, and the quotations.
-fn read(markdown: &str) -> (String, Vec<String>) {
+fn parse_markdown(markdown: &str) -> (String, Vec<String>) {
     let (mut own, mut quotations) = (String::new(), Vec::new());
     for event in Parser::new_ext(markdown, Options::all()) {
         match event {
@@ -59,7 +59,7 @@ fn read(markdown: &str) -> (String, Vec<String>) {
 /// quotations.
 #[track_caller]
 fn assert_quoted(hostile: &str, harmless: &str, text: &str) {
-    let ((own, quotations), (expected, _)) = (read(hostile), read(harmless));
+    let ((own, quotations), (expected, _)) = (parse_markdown(hostile), parse_markdown(harmless));
     assert_eq!(own, expected, "of {text:?}: {hostile}");
     assert!(!quotations.is_empty(), "{hostile}");
     assert_seen(hostile, text);
@@ -162,7 +162,7 @@ on_each_database! {
         let (long, short) = ("é".repeat(QUOTED_MAX + 1), "é".repeat(QUOTED_MAX));
         let quotations: Vec<_> = comments(world, [&*long, &short], an_issue)
             .into_iter()
-            .map(|(_, comment)| read(&comment).1)
+            .map(|(_, comment)| parse_markdown(&comment).1)
             .collect();
         assert_eq!(quotations, [[format!("{}...", "é".repeat(QUOTED_MAX - 1))], [short.clone()]]);
     }
@@ -218,7 +218,8 @@ fn whatever_a_run_of_paperclip_is_for_its_comment_stays_sweeps_own() {
 /// The negative control: the parser finds markup in a comment that does not quote.
 #[test]
 fn markup_that_is_not_quoted_would_be_seen() {
-    let unquoted = |text: &str| read(&format!("**This issue needs a person.** It was assigned to {text}, but.")).0;
+    let unquoted =
+        |text: &str| parse_markdown(&format!("**This issue needs a person.** It was assigned to {text}, but.")).0;
     assert_ne!(unquoted("**Ada**"), unquoted("Ada"));
     let is_refused = |text: &'static str| std::panic::catch_unwind(|| unquoted(text)).is_err();
     assert!(["![](http://evil)", "<b>", "[x](y)", "a\n\n# b"].into_iter().all(is_refused));

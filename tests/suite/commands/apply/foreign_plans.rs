@@ -55,7 +55,7 @@ on_each_host! {
         assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
     }
 
-    /// The same database by its name and number, without what happened since.
+    /// A restored backup has the name and number of the database, without what happened since.
     fn a_plan_is_refused_where_a_backup_was_restored_since(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);

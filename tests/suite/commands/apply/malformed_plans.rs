@@ -130,7 +130,7 @@ fn the_plan_of_an_interrupted_dry_run_holds_what_it_saw() {
     assert_eq!(world.count("wakes"), 1);
 }
 
-/// Of what was edited, what a dry run would not have said is changed: a person may take rows away, and add none.
+/// A row that no dry run would have written counts as changed: a person may take rows away, and add none.
 #[test]
 fn an_edited_plan_gives_no_new_orders() {
     let (mut world, plan) = planned();

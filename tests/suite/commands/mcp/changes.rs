@@ -72,7 +72,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         let tools = client.tools();
         assert!(names(&tools).iter().all(|name| !CHANGES.contains(name)), "{:?}", names(&tools));
         for name in CHANGES {

@@ -23,7 +23,7 @@ on_each_host! {
         let waiting: Vec<Id> = issues.drain(20..).collect();
         world.declare_waits(&waiting);
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         let touched: Vec<String> = issues.iter().rev().map(|id| id.0.clone()).collect();
         let single = client.first_pages(3, "dry_run", "subjects", json!({ "limit": 1 }));
         assert_eq!((ids_of(&single, 1), single.len()), (touched[..3].to_vec(), 3));
@@ -47,7 +47,7 @@ on_each_host! {
         world.run(&format!("update agents set status = 'terminated' where id = '{agent}'"));
         world.sweep();
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         let oldest: Vec<String> = issues.iter().rev().map(|id| id.0.clone()).collect();
         let single = client.first_pages(3, "list_attention", "items", json!({ "limit": 1 }));
         assert_eq!((ids_of(&single, 1), single.len()), (oldest[..3].to_vec(), 3));
@@ -64,7 +64,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let issues = world.orphans(&agent, 0..3);
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         let one = client.call("dry_run", json!({ "kind": "issue", "subject": "N-1" }));
         assert_eq!((&one["subjects"][0]["id"], &one["subjects_total"]), (&json!(issues[1].0), &json!(1)));
         assert_eq!(client.call("dry_run", json!({ "kind": "issue" }))["subjects_total"], 3);
@@ -76,7 +76,7 @@ on_each_host! {
         let issues = world.orphans(&agent, 0..120);
         world.run(&format!("update issues set title = '{}'", "é1".repeat(2000)));
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         client.call("status", json!({}));
         client.call("explain", json!({ "kind": "issue", "subject": issues[0].0 }));
         world.run(&format!("update agents set status = 'terminated', name = '{}'", "é1".repeat(500)));
@@ -109,7 +109,7 @@ mod own_tables {
                 ));
             }
             let url = world.url.clone();
-            let mut client = Client::of(&url);
+            let mut client = Client::start_read_only(&url);
             let single = client.first_pages(3, "get_plan_status", "steps", json!({ "plan": "Launch", "limit": 1 }));
             assert_eq!(single.iter().map(|page| page[0]["position"].as_i64()).collect::<Vec<_>>(), [1, 2, 3].map(Some));
             for limit in [20, 44, 45, 100] {

@@ -15,7 +15,7 @@ use crate::support::world::{On, World};
 
 fn client() -> (World, Client) {
     let world = World::new(On::Sqlite);
-    let client = Client::of(&world.url);
+    let client = Client::start_read_only(&world.url);
     (world, client)
 }
 

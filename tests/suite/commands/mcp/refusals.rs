@@ -13,7 +13,7 @@ const CONFIG: i32 = 78;
 on_each_host! {
     fn a_wrong_argument_is_named_with_its_value_and_what_was_expected(world) {
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         for (tool, arguments, says) in [
             ("explain", json!({ "kind": "isue", "subject": "A-1" }), r#"kind: "isue": expected one of session"#),
             ("explain", json!({ "kind": "issue" }), "subject: it is missing, expected a text of 1 to 1000 characters"),
@@ -48,7 +48,7 @@ on_each_host! {
 fn a_name_that_two_have_is_refused_as_the_command_refuses_it() {
     let mut world = World::new(On::Postgres);
     let [one, other] = [world.stalled_step(None).1, world.stalled_step(None).1];
-    let mut client = Client::of(&world.url);
+    let mut client = Client::start_read_only(&world.url);
     for (tool, arguments) in [
         ("explain", json!({ "kind": "step", "subject": "Launch #1" })),
         ("get_plan_status", json!({ "plan": "Launch" })),
@@ -62,7 +62,7 @@ fn a_name_that_two_have_is_refused_as_the_command_refuses_it() {
 #[test]
 fn what_the_host_does_not_have_is_said() {
     let world = World::new(On::Paperclip);
-    let mut client = Client::of(&world.url);
+    let mut client = Client::start_read_only(&world.url);
     for (tool, arguments) in
         [("explain", json!({ "kind": "step", "subject": "x" })), ("get_plan_status", json!({ "plan": "x" }))]
     {
@@ -75,7 +75,7 @@ fn what_the_host_does_not_have_is_said() {
 fn a_database_that_is_away_is_an_answer_and_not_the_end() {
     let world = World::new(On::Postgres);
     let proxy = Proxy::start(None);
-    let mut client = Client::of(&proxy.url(world.name(), "disable"));
+    let mut client = Client::start_read_only(&proxy.url(world.name(), "disable"));
     assert_eq!(client.call("status", json!({}))["host"], "native");
     drop(proxy);
     for tool in ["status", "dry_run"] {
@@ -90,7 +90,7 @@ fn a_database_that_is_away_is_an_answer_and_not_the_end() {
 fn a_database_that_comes_later_is_asked_then() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let url = format!("sqlite://{}", directory.path().join("later.db").display());
-    let mut client = Client::of(&url);
+    let mut client = Client::start_read_only(&url);
     assert!(client.refusal("status", json!({})).contains("later.db"));
     migrate_at(&url, []).run().done();
     assert_eq!(client.call("status", json!({}))["empty"], true);
@@ -100,12 +100,12 @@ fn a_database_that_comes_later_is_asked_then() {
 fn a_connection_that_is_cut_in_a_call_costs_that_call_alone() {
     let world = World::new(On::Postgres);
     let whole = Proxy::start(None);
-    Client::of(&whole.url(world.name(), "disable")).call("status", json!({}));
+    Client::start_read_only(&whole.url(world.name(), "disable")).call("status", json!({}));
     let passed = whole.passed(Direction::ToClient).len();
     for byte in [passed / 10, passed / 2, passed * 9 / 10] {
         let cut = Cut { direction: Direction::ToClient, byte, afterwards: Afterwards::Open };
         let proxy = Proxy::start(Some(cut));
-        let mut client = Client::of(&proxy.url(world.name(), "disable"));
+        let mut client = Client::start_read_only(&proxy.url(world.name(), "disable"));
         let why = client.refusal("status", json!({}));
         assert!(why.starts_with("the database is unavailable"), "{byte} of {passed}: {why}");
         assert_eq!(client.call("status", json!({}))["host"], "native");

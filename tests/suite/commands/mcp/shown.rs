@@ -14,7 +14,7 @@ on_each_host! {
         world.set("issues", &issue, "title = 'Mend \u{1b}[31mthe\u{7}\nfence\u{202e} api_key=hunter2'");
         world.set("agents", &agent, "name = 'A\u{1b}[2Jda password=hunter2'");
         let url = world.url.clone();
-        let mut client = Client::of(&url);
+        let mut client = Client::start_read_only(&url);
         for answer in [
             client.call("list_attention", json!({})),
             client.call("status", json!({})),
@@ -33,7 +33,7 @@ on_each_host! {
 #[test]
 fn each_tool_says_what_it_is_good_for_and_what_it_may_do() {
     let world = World::new(On::Sqlite);
-    let mut client = Client::of(&world.url);
+    let mut client = Client::start_read_only(&world.url);
     let tools = client.tools();
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["list_attention", "get_plan_status", "explain", "status", "dry_run"]);
@@ -81,7 +81,7 @@ fn the_log_has_nothing_to_say_of_what_goes_well() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     world.orphans(&agent, 0..3);
-    let mut client = Client::of(&world.url);
+    let mut client = Client::start_read_only(&world.url);
     client.call("dry_run", json!({}));
     client.refusal("explain", json!({ "kind": "issue", "subject": "hunter2" }));
     client.hang_up();

@@ -143,7 +143,7 @@ fn sweep_with_room_for(url: &str, kib: u64) -> Program {
     let mut bash = Command::new("bash");
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
     bash.args(["-c", &script, BINARY, "--database", url, "--output", "json"]);
-    Program::of(bash)
+    Program::from_command(bash)
 }
 
 #[test]

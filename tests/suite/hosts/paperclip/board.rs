@@ -16,7 +16,8 @@ fn escalated() -> (World, Id) {
     (world, issue)
 }
 
-/// Its inbox shows only what has an owner and a time; the server reads no presentation with a key that it does not know.
+/// The server's inbox shows only what has an owner and a time, and the server reads no presentation with an unknown
+/// key.
 #[test]
 fn an_escalation_is_in_the_boards_inbox_with_what_is_to_be_done_and_its_comment_is_a_notice() {
     let (mut world, issue) = escalated();

@@ -56,7 +56,7 @@ fn every_json_names_the_page_of_an_issue_and_of_a_run() {
     let explained = linked(command_at(&url, ["explain", "issue", "ACM-12", "--output", "json"])).run().done().json();
     assert_eq!(explained["url"], url_in(&plan["subjects"], &issue));
     let lines = linked(sweep_at(&url, ["--output", "ndjson"])).run().done();
-    let lines: Vec<Value> = lines.out.lines().map(json::read).collect();
+    let lines: Vec<Value> = lines.out.lines().map(json::parse_valid).collect();
     assert_eq!(url_in(&Value::Array(lines), &issue), explained["url"]);
 
     // Without the setting, nothing is a link.

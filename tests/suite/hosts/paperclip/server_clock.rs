@@ -36,8 +36,8 @@ fn how_far_behind_a_servers_clock_was_is_forgotten_after_a_day() {
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
 
-/// A row that a clock which was ahead has dated, and one that nobody can have meant, say nothing: neither for
-/// the agent's work nor for those who look.
+/// A row that a clock ahead of time has dated, and one with a meaningless date, change nothing for the agent's work or
+/// for readers.
 #[rstest]
 #[case::the_day_after_tomorrow("now() + interval '2 days'")]
 #[case::never("'infinity'")]

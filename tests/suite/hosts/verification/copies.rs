@@ -99,7 +99,7 @@ fn copies_are_closed_to_everybody_else() {
     let child = program.start();
     let mine = format!("pg_database d join pg_roles r on r.oid = datdba where rolname = '{}'", role.name);
     wait_for("a copy", || (0 < count(&mine)).then_some(()));
-    // A role that may connect to anything may connect to none of these, whenever that is asked.
+    // A role that may connect to any database may connect to none of the copies, at any moment.
     let open = format!("{mine} and datallowconn and has_database_privilege('pg_monitor', d.oid, 'connect')");
     let seen = (0..50).map(|_| count(&open)).max();
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a process");

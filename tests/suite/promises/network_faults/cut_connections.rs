@@ -100,7 +100,7 @@ impl Company {
         let report = if out.is_empty() {
             Value::Null
         } else {
-            crate::support::json::read(&String::from_utf8(out).expect("UTF-8"))
+            crate::support::json::parse_valid(&String::from_utf8(out).expect("UTF-8"))
         };
         (exit, report)
     }

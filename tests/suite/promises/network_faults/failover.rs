@@ -17,7 +17,7 @@ use crate::support::program::{BINARY, sweep_at};
 use crate::support::server::Server;
 use crate::support::wait::wait_until;
 
-/// So many orphans that their sweep is under way when its server goes.
+/// Enough orphans that their sweep is under way when its server goes.
 const ORPHANS: usize = 400;
 
 pub fn texts(url: &str, query: &str) -> Vec<String> {
@@ -58,7 +58,7 @@ pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> To
     assert!(!errors.contains("panicked"), "{errors}");
     let code = output.status.code().expect("an exit code");
     assert!([DONE, SOME_FAILED, UNAVAILABLE, BUSY].contains(&code), "{code}: {errors}");
-    Told { code, rows: text.lines().map(json::read).collect() }
+    Told { code, rows: text.lines().map(json::parse_valid).collect() }
 }
 
 /// Checks that the report holds on the present server, and that the next sweep finishes.

@@ -182,7 +182,7 @@ fn a_tool_gives_up_on_one_that_falls_silent() {
     assert!(why.ends_with("the database has fallen silent: no answer within 7s"), "{why}");
 }
 
-/// By this byte the server has let the client in, and the client knows its settings.
+/// Freezes after the server has let the client in and the client knows its settings.
 const IN_THE_FIRST_ANSWERS: Cut = Cut { direction: Direction::ToClient, byte: 1000, afterwards: Afterwards::Frozen };
 
 /// A change of the schema may take long: it has no limit, and a signal ends it at once.

@@ -63,7 +63,7 @@ fn leaves(tree: &str) -> Vec<String> {
 }
 
 impl Source {
-    fn read(text: &str) -> Source {
+    fn parse(text: &str) -> Source {
         let lines: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
         let code = lines.join("\n");
         let code = TEST.replace_all(&code, "");
@@ -92,10 +92,10 @@ struct Crate(BTreeMap<Module, Source>);
 
 impl Crate {
     /// Reads the root, and from there on each file that is declared.
-    fn read(text_of: impl Fn(&str) -> String) -> Crate {
+    fn load(text_of: impl Fn(&str) -> String) -> Crate {
         let (mut sources, mut next) = (BTreeMap::new(), vec![Module::new()]);
         while let Some(module) = next.pop() {
-            let source = Source::read(&text_of(&file(&module)));
+            let source = Source::parse(&text_of(&path_of(&module)));
             next.extend(source.children.iter().map(|child| [module.as_slice(), std::slice::from_ref(child)].concat()));
             sources.insert(module, source);
         }
@@ -145,7 +145,7 @@ impl Crate {
     fn circle(&self) -> Vec<String> {
         let (mut way, mut done) = (Vec::new(), BTreeSet::new());
         self.0.keys().any(|module| self.leads_into_a_circle(module, &mut way, &mut done));
-        way.iter().map(file).collect()
+        way.iter().map(path_of).collect()
     }
 
     /// True if this module leads into a circle. `way` is the path to the module, and in the end the circle, or nothing.
@@ -166,14 +166,14 @@ impl Crate {
     }
 }
 
-fn file(module: &Module) -> String {
+fn path_of(module: &Module) -> String {
     if module.is_empty() { "src/lib.rs".to_owned() } else { format!("src/{}.rs", module.join("/")) }
 }
 
 #[test]
 fn no_file_imports_itself() {
     let read = |file: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect(file);
-    let all = Crate::read(read);
+    let all = Crate::load(read);
     assert!(200 < all.0.len());
     assert_eq!(all.circle(), Vec::<String>::new());
 }
@@ -189,7 +189,7 @@ fn a_planted_circle_is_found() {
             "src/friend.rs" => format!("pub struct Friend;\n{friend}"),
             _ => panic!("{file} was not declared"),
         };
-        Crate::read(text_of).circle()
+        Crate::load(text_of).circle()
     };
     let (friend, parent, child) = ("src/friend.rs", "src/parent.rs", "src/parent/child.rs");
     let none: [&str; 0] = [];

@@ -72,7 +72,7 @@ impl Block {
     }
 
     /// A block that stands in no page.
-    pub fn of(language: &str, text: &str) -> Block {
+    pub fn new(language: &str, text: &str) -> Block {
         Block { language: language.to_owned(), mark: None, text: format!("{text}\n"), place: 0..0 }
     }
 

@@ -11,7 +11,7 @@ use sweep::store::read::overview::{Attention, Overview, Status};
 use sweep::store::read::plan::PlanReport;
 
 use super::comparison::{is_blessing, turn};
-use crate::support::json::file;
+use crate::support::json::schema_file;
 
 /// A document whose schema is made, and what stands above its fields.
 struct Document {
@@ -61,7 +61,7 @@ fn schemas() -> BTreeMap<String, Value> {
             homes.entry(part.clone()).or_insert(document.name);
         }
     }
-    documents.iter().map(|document| (file(document.name), document.whole(&homes))).collect()
+    documents.iter().map(|document| (schema_file(document.name), document.whole(&homes))).collect()
 }
 
 fn parts(schema: &Value) -> &Map<String, Value> {
@@ -98,11 +98,12 @@ impl Document {
             plain => return plain,
         };
         if let Some(name) = fields.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/")) {
-            let home = if homes[name] == self.name { String::new() } else { file(homes[name]) };
+            let home = if homes[name] == self.name { String::new() } else { schema_file(homes[name]) };
             let reference = format!("{home}#/$defs/{}", snake_case(name));
             fields["$ref"] = reference.into();
         }
-        if fields.get("type").is_some_and(|of| of == "integer") && fields.get("format").is_some_and(|of| of == "int64") {
+        if fields.get("type").is_some_and(|of| of == "integer") && fields.get("format").is_some_and(|of| of == "int64")
+        {
             fields.insert("minimum".to_owned(), json!(0));
         }
         let is_rusts = |format: &Value| format.as_str().is_some_and(|format| format.contains("int"));

@@ -13,7 +13,7 @@ pub const GUIDE: &str = "docs/hosts.md";
 #[test]
 fn the_guide_to_a_teams_own_tables_can_be_followed_to_its_certificate() {
     let _turn = turn();
-    let (page, name) = (Page::read(GUIDE), "sweep_test_host_guide");
+    let (page, name) = (Page::load(GUIDE), "sweep_test_host_guide");
     new_database(name);
     let blocks: Vec<Block> = page.blocks().into_iter().filter(Block::is_followed).collect();
     let printed = Reader::new(Client::Psql, Some(hand_over(&database_url(name)))).follow(&blocks);
@@ -24,7 +24,7 @@ fn the_guide_to_a_teams_own_tables_can_be_followed_to_its_certificate() {
 
 #[test]
 fn the_guide_shows_every_line_of_the_example() {
-    let blocks = Page::read(GUIDE).blocks();
+    let blocks = Page::load(GUIDE).blocks();
     let shown = |is_shown: fn(&Block) -> bool| lines(blocks.iter().filter(|block| is_shown(block)));
     let files = |names: &[&str]| {
         let read = |name: &&str| std::fs::read_to_string(example(name)).expect("a file");

@@ -22,7 +22,7 @@ const END: &str = "<!-- contract: end -->\n";
 #[test]
 fn the_reference_of_a_host_is_the_contract() {
     let _turn = turn();
-    let page = Page::read("docs/host-reference.md");
+    let page = Page::load("docs/host-reference.md");
     let (before, made) = page.text.split_once(BEGIN).expect("a line below which all is made");
     let (made, after) = made.split_once(END).expect("a line above which all is made");
     let sections = sections();

@@ -25,7 +25,7 @@ fn the_fields_in_the_document_are_those_of_the_schemas() {
     if is_blessing() {
         derived_schemas::write();
     }
-    let (page, schemas) = (Page::read("docs/json.md"), json::schemas());
+    let (page, schemas) = (Page::load("docs/json.md"), json::schemas());
     assert_eq!(SECTIONS.len(), schemas.len());
     let (before, made) = page.text.split_once(MADE_BELOW).expect("the line below which all is made");
     let sections: String = SECTIONS.iter().map(|name| section(&schemas[&format!("{name}.schema.json")])).collect();
@@ -38,7 +38,7 @@ fn the_fields_in_the_document_are_those_of_the_schemas() {
 
 #[test]
 fn every_field_of_every_schema_is_described_and_says_what_null_means_where_it_may_be_null() {
-    fn look(place: &str, schema: &Value) {
+    fn check_fields(place: &str, schema: &Value) {
         for (name, field) in fields(schema, "properties") {
             let place = format!("{place}.{name}");
             let is_known = field.get("$ref").is_some() || field.get("const").is_some();
@@ -48,10 +48,10 @@ fn every_field_of_every_schema_is_described_and_says_what_null_means_where_it_ma
             assert!(says_null || !kind_of(field).ends_with(" or null"), "{place}: {field}");
         }
         let inside = schema.as_object().into_iter().flat_map(|fields| fields.iter());
-        inside.for_each(|(name, inside)| look(&format!("{place}.{name}"), inside));
-        schema.as_array().into_iter().flatten().for_each(|inside| look(place, inside));
+        inside.for_each(|(name, inside)| check_fields(&format!("{place}.{name}"), inside));
+        schema.as_array().into_iter().flatten().for_each(|inside| check_fields(place, inside));
     }
-    json::schemas().iter().for_each(|(name, schema)| look(name, schema));
+    json::schemas().iter().for_each(|(name, schema)| check_fields(name, schema));
 }
 
 /// The section of one document: what it is, its fields, and its named parts.

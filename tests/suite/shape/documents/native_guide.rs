@@ -24,7 +24,7 @@ fn followed(page: &Page) -> Vec<Block> {
 #[test]
 fn the_guide_to_the_native_tables_can_be_followed_on_postgresql() {
     let _turn = turn();
-    let (page, name) = (Page::read(GUIDE), "sweep_test_guide");
+    let (page, name) = (Page::load(GUIDE), "sweep_test_guide");
     new_database(name);
     let blocks = followed(&page);
     let printed = Reader::new(Client::Psql, Some(database_url(name))).follow(&blocks);
@@ -48,7 +48,7 @@ fn on_sqlite(block: Block) -> Block {
 
 #[test]
 fn the_guide_to_the_native_tables_can_be_followed_on_sqlite() {
-    let page = Page::read(GUIDE);
+    let page = Page::load(GUIDE);
     let blocks: Vec<Block> = followed(&page).into_iter().map(on_sqlite).collect();
     let printed = Reader::new(Client::Sqlite, Some("sqlite://agents.db".to_owned())).follow(&blocks);
     expect_as_shown(&page, &blocks, &printed);
@@ -56,12 +56,12 @@ fn the_guide_to_the_native_tables_can_be_followed_on_sqlite() {
 
 #[test]
 fn the_guide_takes_forty_lines_of_sql_and_shows_its_runner_as_it_is() {
-    let page = Page::read(GUIDE);
+    let page = Page::load(GUIDE);
     let sql = followed(&page).into_iter().filter(|block| block.language == "sql");
     let lines: usize = sql.map(|block| block.text.lines().filter(|line| !line.is_empty()).count()).sum();
     assert!(lines <= 40, "{lines} lines");
     let shown = page.blocks().into_iter().find(|block| block.language == "bash").expect("the runner").text;
-    assert_eq!(shown, Page::read("examples/native/runner.sh").text);
+    assert_eq!(shown, Page::load("examples/native/runner.sh").text);
     assert!(shown.lines().count() <= 30);
 }
 

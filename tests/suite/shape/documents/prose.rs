@@ -53,7 +53,7 @@ fn files(directory: &str, endings: &[&str]) -> Vec<PathBuf> {
 
 /// Every page of the project.
 fn pages() -> Vec<Page> {
-    let read = |path: PathBuf| Page::read(&path.strip_prefix(root()).expect("a page below the root").to_string_lossy());
+    let read = |path: PathBuf| Page::load(&path.strip_prefix(root()).expect("a page below the root").to_string_lossy());
     files(".", &["md"]).into_iter().map(read).collect()
 }
 
@@ -168,7 +168,7 @@ fn is_a_front_page(text: &str) -> bool {
 
 #[test]
 fn the_front_page_is_short() {
-    assert!(is_a_front_page(&Page::read("README.md").text));
+    assert!(is_a_front_page(&Page::load("README.md").text));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn the_index_names_every_page_of_the_documentation() {
     let name = |path: &PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
     let pages: Vec<String> = files("docs", &["md"]).iter().map(name).filter(|name| name != "README.md").collect();
     assert!(10 < pages.len());
-    assert_eq!(not_in(&Page::read("docs/README.md").text, &pages), Vec::<String>::new());
+    assert_eq!(not_in(&Page::load("docs/README.md").text, &pages), Vec::<String>::new());
 }
 
 /// Negative control of the tests above.

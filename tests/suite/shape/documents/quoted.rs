@@ -22,7 +22,7 @@ const COMPANY: &str =
 
 /// The output of these blocks, one after the other, beginning with the demo's company.
 fn follow(blocks: &[Block]) -> String {
-    let blocks: Vec<Block> = [Block::of("sh", COMPANY)].into_iter().chain(blocks.iter().cloned()).collect();
+    let blocks: Vec<Block> = [Block::new("sh", COMPANY)].into_iter().chain(blocks.iter().cloned()).collect();
     Reader::new(Client::Sqlite, None).follow(&blocks).concat().concat()
 }
 
@@ -59,7 +59,7 @@ fn agent() -> String {
                 agent_question = 'rm -rf ./important', \
                 agent_state_evidence = 'screen, rule Claude Code/permission, lines 9 to 24', \
                 agent_state_since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 minutes') where identifier = 'chiara-4';";
-    follow(&[Block::of("sql", asks), Block::of("console", "$ sweep explain session chiara-4")])
+    follow(&[Block::new("sql", asks), Block::new("console", "$ sweep explain session chiara-4")])
 }
 
 /// Slack's messages about one escalation, about many, about abandoned work, and about a wake that is stuck, then all of
@@ -68,13 +68,13 @@ fn slack() -> String {
     let receiver = Receiver::new();
     let taken = "update wakes set status = 'completed' where status = 'queued';";
     follow(&[
-        Block::of("sh", &format!("export SWEEP_SLACK_URL={}", receiver.url())),
-        Block::of("console", "$ sweep --issue ACM-12 --attempts-max 0"),
-        Block::of("console", "$ sweep --attempts-max 0 --nudges-max 0"),
-        Block::of("sql", "update runs set wake_id = null;"),
-        Block::of("console", "$ sweep"),
-        Block::of("sql", taken),
-        Block::of("console", "$ sweep"),
+        Block::new("sh", &format!("export SWEEP_SLACK_URL={}", receiver.url())),
+        Block::new("console", "$ sweep --issue ACM-12 --attempts-max 0"),
+        Block::new("console", "$ sweep --attempts-max 0 --nudges-max 0"),
+        Block::new("sql", "update runs set wake_id = null;"),
+        Block::new("console", "$ sweep"),
+        Block::new("sql", taken),
+        Block::new("console", "$ sweep"),
     ]);
     let texts = receiver.received();
     texts.iter().map(|reported| format!("{}\n", reported["text"].as_str().expect("a text"))).collect()
@@ -85,10 +85,10 @@ fn what_the_documents_quote_is_what_is_printed() {
     let _turn = turn();
     for (mark, produce) in QUOTED {
         let printed = produce();
-        let quoted: usize = Page::all().iter().map(|page| compare_quotations(page, mark, &printed)).sum();
+        let quoted: usize = Page::load_all().iter().map(|page| compare_quotations(page, mark, &printed)).sum();
         assert!(1 <= quoted, "nothing quotes {mark}");
     }
-    for block in Page::all().iter().flat_map(Page::blocks).filter(|block| block.language == "text") {
+    for block in Page::load_all().iter().flat_map(Page::blocks).filter(|block| block.language == "text") {
         let is_known = block.mark.as_deref().is_none_or(|mark| QUOTED.iter().any(|(known, _)| *known == mark));
         assert!(is_known, "nothing produces: {block:?}");
     }
@@ -105,11 +105,11 @@ fn what_a_test_of_the_notifications_prints_is_what_the_documents_show() {
         webhook.url(),
         ping.url()
     );
-    let page = Page::read("docs/notifications.md");
+    let page = Page::load("docs/notifications.md");
     let is_notified = |block: &Block| block.mark.as_deref() == Some("receivers");
     let shown: Vec<Block> = page.blocks().into_iter().filter(is_notified).collect();
     assert_eq!(shown.len(), 1, "{shown:?}");
-    let blocks: Vec<Block> = [Block::of("sh", &exports)].into_iter().chain(shown.clone()).collect();
+    let blocks: Vec<Block> = [Block::new("sh", &exports)].into_iter().chain(shown.clone()).collect();
     let printed = Reader::new(Client::Sqlite, None).follow(&blocks);
     compare(&page, &shown, &printed[1..]);
 }

@@ -11,7 +11,7 @@ use sweep::sweep::{Guarded, HeldBack};
 use super::Page;
 use super::blocks::Block;
 use super::reader::{Client, Reader};
-use crate::support::json::{file, schemas};
+use crate::support::json::{schema_file, schemas};
 use crate::support::world::{On, World};
 
 const RUNBOOK: &str = "docs/runbook.md";
@@ -71,7 +71,9 @@ fn states() -> Vec<String> {
         inside.into_iter().find_map(find)
     }
     let schemas = schemas();
-    find(&schemas[&file("attention")]).or_else(|| schemas.values().find_map(find)).expect("the states of the sweeper")
+    find(&schemas[&schema_file("attention")])
+        .or_else(|| schemas.values().find_map(find))
+        .expect("the states of the sweeper")
 }
 
 /// What the runbook lacks, and what it has that there is not.
@@ -109,13 +111,13 @@ fn wrong(page: &str, rules: &str) -> Vec<String> {
 
 #[test]
 fn the_runbook_names_each_alert_exit_code_verdict_and_state_that_there_is() {
-    assert_eq!(wrong(&Page::read(RUNBOOK).text, &Page::read(RULES).text), Vec::<String>::new());
+    assert_eq!(wrong(&Page::load(RUNBOOK).text, &Page::load(RULES).text), Vec::<String>::new());
 }
 
 /// Negative control: each kind of gap is found.
 #[test]
 fn a_runbook_that_lacks_something_or_names_what_is_not_there_is_found() {
-    let (page, rules) = (Page::read(RUNBOOK).text, Page::read(RULES).text);
+    let (page, rules) = (Page::load(RUNBOOK).text, Page::load(RULES).text);
     for (from, to, expected) in [
         ("### SweepLate\n", "### SweepSoon\n", "the alert SweepLate has no section"),
         ("### SweepLate\n", "### SweepLate\n\n### SweepSoon\n", "there is no alert SweepSoon"),
@@ -138,9 +140,9 @@ fn a_runbook_that_lacks_something_or_names_what_is_not_there_is_found() {
 #[test]
 fn each_statement_of_the_runbook_is_accepted_by_a_server() {
     let world = World::new(On::Postgres);
-    let blocks = Page::read(RUNBOOK).blocks();
+    let blocks = Page::load(RUNBOOK).blocks();
     let statements = blocks.iter().filter_map(|block| block.text.strip_prefix("$ psql "));
-    let blocks: Vec<Block> = statements.map(|rest| Block::of("sh", &format!("psql -X {rest}"))).collect();
+    let blocks: Vec<Block> = statements.map(|rest| Block::new("sh", &format!("psql -X {rest}"))).collect();
     assert!(5 <= blocks.len(), "{blocks:#?}");
     Reader::new(Client::Psql, Some(world.url.clone())).follow(&blocks);
 }

@@ -15,7 +15,7 @@ const END: &str = "\n<!-- settings: end -->\n";
 #[test]
 fn the_settings_in_the_document_are_those_of_the_table() {
     let _turn = turn();
-    let page = Page::read("docs/settings.md");
+    let page = Page::load("docs/settings.md");
     let (before, made) = page.text.split_once(BEGIN).expect("a line below which all is made");
     let (made, after) = made.split_once(END).expect("a line above which all is made");
     let sections: String = titles().into_iter().map(section).collect();

@@ -52,7 +52,7 @@ fn count(scratch: &Scratch, rows: &str) -> String {
 #[test]
 fn the_first_day_can_be_followed_and_undone_on_a_database_of_paperclips() {
     let _turn = turn();
-    let (page, scratch) = (Page::read(GUIDE), company());
+    let (page, scratch) = (Page::load(GUIDE), company());
     let blocks: Vec<Block> = page.blocks().into_iter().filter(Block::is_followed).collect();
     compare(&page, &blocks, &follow(&scratch, &blocks));
     assert_eq!(count(&scratch, "pg_namespace where nspname = 'sweep'"), "0", "the schema is still there");
@@ -61,7 +61,7 @@ fn the_first_day_can_be_followed_and_undone_on_a_database_of_paperclips() {
 
 #[test]
 fn before_the_first_real_sweep_the_first_day_writes_nothing_about_the_work() {
-    let (page, scratch) = (Page::read(GUIDE), company());
+    let (page, scratch) = (Page::load(GUIDE), company());
     let end = page.text.find(FIRST_REAL_SWEEP).expect("the first real sweep");
     let blocks = page.blocks().into_iter().filter(|block| block.is_followed() && block.place.end < end);
     follow(&scratch, &blocks.collect::<Vec<Block>>());

@@ -28,7 +28,7 @@ pub struct Log {
     lines: Vec<String>,
 }
 
-pub fn read(path: &Path) -> Log {
+pub fn read_log(path: &Path) -> Log {
     let bytes = fs::read(path).expect("a log");
     let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
     Log { name, lines: String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect() }
@@ -39,7 +39,7 @@ pub fn read_all(directory: &Path) -> Vec<Log> {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "log")).collect();
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(|path| read_log(path)).collect()
 }
 
 impl Log {
@@ -68,7 +68,7 @@ pub fn places(logs: &[Log]) -> Vec<&[String]> {
 /// A way of going round in circles.
 pub struct Circle {
     pub name: &'static str,
-    /// How many times it must be seen.
+    /// How often the circle must be seen.
     pub times: usize,
     /// Are there odd lines among its lines?
     pub has_odd_lines: bool,

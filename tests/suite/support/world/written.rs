@@ -56,7 +56,7 @@ impl World {
     /// The counts of a kind in the latest sweep's row.
     pub fn recorded(&mut self, kind: &str) -> Value {
         let counts = self.text("counts", "(select counts from sweeps order by started_at desc limit 1) latest");
-        json::read(&counts.expect("counts"))[kind].take()
+        json::parse_valid(&counts.expect("counts"))[kind].take()
     }
 
     /// The issues whose agents sweep has woken.
@@ -79,7 +79,7 @@ impl World {
         let request = OverviewRequest { scope: scope.clone(), page: page.clone(), ..OverviewRequest::default() };
         let read: Overview<P> = Overview::read_from(&database, &request, &Timeouts::default())
             .unwrap_or_else(|error| panic!("{error:#}"));
-        json::read(&serde_json::json!(read).to_string())
+        json::parse_valid(&serde_json::json!(read).to_string())
     }
 
     pub fn status_document(&self) -> Value {
@@ -97,7 +97,7 @@ impl World {
         let url = Url::parse(&self.url).expect("a URL");
         let explained =
             Explanation::read(&url, (Some(kind), name), Option::unwrap_or_default, None, &Timeouts::default());
-        json::read(&explained.unwrap_or_else(|error| panic!("{error:#}")).json().to_string())
+        json::parse_valid(&explained.unwrap_or_else(|error| panic!("{error:#}")).json().to_string())
     }
 
     pub fn attention(&self) -> Value {

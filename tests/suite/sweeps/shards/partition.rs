@@ -14,7 +14,7 @@ fn shares(groups: &[String], count: u32) -> Vec<usize> {
     (0..count).map(share).collect()
 }
 
-/// A UUID of version 4, from a generator that every run begins anew.
+/// A random uuid of version 4, from a generator that every run begins anew.
 fn random(n: u64) -> String {
     let mix = |n: u64| {
         let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -60,7 +60,7 @@ const ISSUES: &str = "
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
         select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;";
 
-/// So many agents that PostgreSQL looks up the rows of one by an index.
+/// Enough agents that PostgreSQL looks up the rows of one by an index.
 const OTHERS: &str = "
     insert into agents (id, company_id, name) select ID('a' || i), id, 'Bob' from companies, generate_series(1, 19) i;";
 
