@@ -7,3 +7,4 @@ mod json_schemas;
 mod map;
 mod promises;
 mod times;
+mod voice;

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn files(directory: &str, ending: &str) -> Vec<(PathBuf, String)> {
+/// The files below a directory with this ending, and their texts.
+pub(super) fn files(directory: &str, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
     while let Some(directory) = directories.pop() {
@@ -242,8 +243,8 @@ fn every_connection_to_a_file_is_guarded_and_nothing_else_is_unsafe() {
     refuse_except(&all, &all_but(&[]), &unsafe_code);
 }
 
-/// A host is a folder: decisions.md#a-host-is-a-folder. Tables named by one plain word are left out, since all code uses
-/// such words.
+/// A host is a folder: decisions.md#a-host-is-a-folder. Tables named by one plain word are left out, since all code
+/// uses such words.
 #[test]
 fn no_table_of_a_host_is_named_in_rust() {
     let hosts = sweep::store::hosts::folders::built_in();
