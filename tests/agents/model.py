@@ -25,7 +25,7 @@ COMMAND = "rm -rf ./important"
 FILE, CONTENT = "notes.txt", "one\ntwo\nthree\n"
 PATCH = f"*** Begin Patch\n*** Add File: {FILE}\n" + "".join(f"+{line}\n" for line in CONTENT.splitlines()) + "*** End Patch\n"
 QUESTION, ANSWERS = "Which database should the shop use?", ["SQLite", "PostgreSQL"]
-# How aider's model asks for a command, and for a file.
+# The words with which aider's model asks for a command, and for a file.
 AIDER = {
     "aider": f"I will look after it.\n\n```bash\n{COMMAND}\n```\n",
     "aider-edit": f"I will look after it.\n\n{FILE}\n```\n<<<<<<< SEARCH\n=======\n{CONTENT}>>>>>>> REPLACE\n```\n",
@@ -67,7 +67,7 @@ ASIDES = ["Generate a concise, single-line task title", "also update the managed
 
 
 def is_aside(request):
-    """Is it asked beside the conversation? A title, whether there is a topic: most such requests offer no tools."""
+    """True if a request is beside the conversation, such as one for a title. Most such requests offer no tools."""
     asked = json.dumps(request)
     return not tools(request) and "SEARCH/REPLACE" not in asked or any(words in asked for words in ASIDES)
 

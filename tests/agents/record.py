@@ -54,7 +54,7 @@ UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_](?:(?!\x07|\x1b\\).)*|[
 
 
 class Screen:
-    """What a person sees, from bytes that may be cut anywhere."""
+    """The screen as a person sees it, from bytes that may be cut anywhere."""
 
     def __init__(self, columns=COLUMNS, rows=ROWS):
         self.screen = pyte.Screen(columns, rows)
@@ -98,7 +98,7 @@ class Terminal:
         self.open = True
 
     def pump(self, seconds):
-        """Reads for so long, or until something came."""
+        """Reads until something comes, or so much time has passed."""
         ready, _, _ = select.select([self.master], [], [], max(0, seconds))
         if not ready:
             return False
@@ -150,7 +150,7 @@ class Terminal:
             self.pump(left)
 
     def wait(self, pattern, seconds=30):
-        """Until the screen shows it; the screen has then been still for a moment, or a second has passed."""
+        """Waits until the screen shows a pattern, and has then been still for a moment, or a second has passed."""
         until = time.monotonic() + seconds
         while not re.search(pattern, self.screen.text()):
             if time.monotonic() > until or not self.open:

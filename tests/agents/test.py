@@ -129,7 +129,7 @@ class Played:
         return max((json.dumps(body).count(NUDGE) for body in self.turns()), default=0)
 
     def is_all_read(self, turns):
-        """Has the model read each nudge of the ledger once, and nothing else since there were so many turns?"""
+        """True if the model has read each nudge of the ledger once, and nothing else since there were so many turns."""
         nudges = len(self.recoveries("continue"))
         return 0 < nudges == self.commands() == self.commands("delivered") == self.nudges_read() == len(self.turns()) - turns
 
@@ -142,7 +142,7 @@ class Played:
         return is_so()
 
     def lead(self):
-        """Into the scene: where something is asked of the model, until it has heard it."""
+        """Plays the scene until the model has heard what is asked of it."""
         typed = None
         for do, *given in self.scene.steps:
             getattr(self.terminal, do)(*given)
@@ -157,7 +157,7 @@ class Played:
 
 
 def faults_of_hooks(played):
-    """Were they called, and is what they said believed? A question on the screen is believed before them."""
+    """True if the hooks were called, and what they said is believed. A question on the screen is believed before them."""
     if played.trial.what == "idle" and not any("its event" in each for each in played.evidence):
         yield "no event of its hooks was believed"
     called = r"PermissionRequest:Bash \[.*/sweep watch event\] finished with status 0"
@@ -166,7 +166,7 @@ def faults_of_hooks(played):
 
 
 def faults(played):
-    """What is not as it should be, of a scene that has been left alone."""
+    """The faults of a scene that has been left alone."""
     trial, told = played.trial, played.scene.state
     turns = played.lead()
     played.until(lambda: False, LEFT_ALONE)

@@ -46,7 +46,7 @@ def printed(url, *words):
 
 
 def timeless(document):
-    """Without what passes: ages, also in words, and times of reading."""
+    """A document without ages, also in words, and without times of reading."""
     if isinstance(document, str):
         return re.sub(r"\b\d+[smhd]\b", "…", document)
     if isinstance(document, dict):
@@ -64,7 +64,7 @@ def server(url, *flags):
 
 
 async def call(client, tool, **arguments):
-    """What a tool answers. The client has held it to the tool's schema."""
+    """A tool's answer, which the client has held to the tool's schema."""
     result = await client.call_tool(tool, arguments)
     text = result.content[0].text
     assert not result.is_error, f"{tool} {arguments}: {text}"
@@ -168,7 +168,7 @@ async def what_is_wrong_is_said():
 
 
 async def changes():
-    """What is changed by an agent is what the commands show, with who asked for it."""
+    """The commands show what an agent has changed, with who asked for it."""
     with tempfile.TemporaryDirectory() as folder:
         url = demo(folder, "start")
         async with Client(server(url, "--allow-changes", "--as", "ada"), client_info=Implementation(name="python", version="1.0")) as client:
