@@ -25,27 +25,33 @@ mod watch;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, NotifyCommand};
 use crate::conclusion::Conclusion;
 use crate::settings::Environment;
-use crate::settings::flags::{CommonFlags, ConfigFlag};
+use crate::settings::file::complete;
+use crate::settings::flags::CommonFlags;
 use crate::telemetry::{self, Audience, Loudness};
+use terminal::Printer;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
-    let Cli { command, common: CommonFlags { config: ConfigFlag { config: file }, quiet, verbose }, sweep } = cli;
+    let Cli { command, common: CommonFlags { config: _, quiet, verbose }, sweep, format, typed } = cli;
     // What sweeps log of copies that are gone in a moment is of no use to anybody who did not ask for it.
     let is_on_copies = matches!(command, Some(Command::Host(_))) && verbose == 0;
     let loudness = Loudness::of(quiet || is_on_copies, verbose);
-    // What is about the program alone works whatever is set.
-    let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
-    let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
-    let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
-    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to
-    // show.
-    if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
+    let printer = Printer { layout: format.into(), is_quiet: quiet };
+    let environment = match command {
+        // What is about the program alone works whatever is set.
+        Some(Command::Completions(flags)) => return completions::run(&flags),
+        Some(Command::Man(flags)) => return man::run(&flags),
+        Some(Command::Demo(flags)) => return demo::run(&flags, &typed.databases),
+        Some(Command::Watch(flags)) if flags.of_agent.is_some() => return watch::run(flags, &environment),
+        _ => &complete(environment, &typed)?,
+    };
+    // A filter that is malformed is for `sweep config` to show.
+    if !matches!(command, Some(Command::Config)) {
         let audience = match command {
-            Some(Command::Daemon(_) | Command::Page(_)) => Audience::Log,
+            Some(Command::Daemon(_) | Command::Page) => Audience::Log,
             Some(Command::Mcp(_)) => Audience::Client,
             None if telemetry::are_one_stream(environment) => Audience::Person,
             _ => Audience::of_stderr(),
@@ -54,24 +60,24 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         environment.log_warnings();
     }
     let ran = match command {
-        None => run::run(sweep, loudness, environment),
-        Some(Command::Daemon(flags)) => daemon::run(flags, file, environment),
-        Some(Command::Migrate(flags)) => migrate::run(flags, quiet, environment),
-        Some(Command::Status(flags)) => status::run(flags, environment),
-        Some(Command::Attention(flags)) => attention::run(flags, environment),
-        Some(Command::Page(flags)) => page::run(flags, environment),
-        Some(Command::Notify(command)) => notify::run(command, environment),
-        Some(Command::Demo(flags)) => demo::run(flags),
-        Some(Command::Explain(flags)) => explain::run(flags, environment),
+        None => run::run(sweep, format, loudness, environment),
+        Some(Command::Daemon(scope)) => daemon::run(scope, typed, environment),
+        Some(Command::Migrate(flags)) => migrate::run(flags, printer, environment),
+        Some(Command::Status(flags)) => status::run(flags, printer.layout, environment),
+        Some(Command::Attention(flags)) => attention::run(flags, printer.layout, environment),
+        Some(Command::Page) => page::run(environment),
+        Some(Command::Notify(NotifyCommand::Test)) => notify::test(printer.layout, environment),
+        Some(Command::Explain(subject)) => explain::run(subject, printer.layout, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Mcp(flags)) => mcp::run(flags, environment),
-        Some(Command::Host(command)) => host::run(&command, environment),
-        Some(Command::Ask(command)) => ask::run(command, quiet, environment),
-        Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
-        Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
-        Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),
-        Some(Command::Completions(flags)) => completions::run(&flags),
-        Some(Command::Man(flags)) => man::run(&flags),
+        Some(Command::Host(command)) => host::run(&command, printer.layout, environment),
+        Some(Command::Wake(flags)) => ask::run(flags.into(), printer, environment),
+        Some(Command::Session(command)) => ask::run(command.into(), printer, environment),
+        Some(Command::Step(command)) => ask::run(command.into(), printer, environment),
+        Some(Command::Exempt(command)) => exempt::run(command, printer, environment),
+        Some(Command::Quarantine(command)) => quarantine::run(command, printer, environment),
+        Some(Command::Config) => config::run(printer.layout, typed.file.as_deref(), environment),
+        Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };
     ran.map_err(|error| environment.locate(error))
 }

@@ -102,7 +102,7 @@ impl Daemon {
             let address = http::serve(address, healths, page)?;
             info!("HTTP on {address}: /healthz, /readyz, /metrics{}", if options.page { ", the page" } else { "" });
         }
-        let ticks = service_manager.ticks(options.hung_after);
+        let ticks = service_manager.ticks(options.hung_after());
         let mut places = Places(Vec::new());
         places.find(options);
         let mut daemon = Daemon {
@@ -163,7 +163,7 @@ impl Daemon {
     /// Waits for what comes next. Each of the futures may be dropped and asked for again.
     async fn next(&mut self) -> DaemonEvent {
         let is_idle = self.work.is_none() && !self.is_stopping;
-        let (react_at, retry_at) = (self.places.react_at(&self.resolved.options), self.places.retry_at());
+        let (react_at, retry_at) = (self.places.react_at(), self.places.retry_at());
         let is_away = self.places.are_away();
         // In no order: each of them may be due again whenever the other one has ended.
         let due_or_retry = async {
@@ -302,12 +302,11 @@ impl Daemon {
         let is_first = !self.is_proven;
         let (mut due, mut refused) = (Vec::new(), Vec::new());
         for (database, grace) in looked {
-            let options = &self.resolved.options;
             let Some(place) = self.places.at(&database) else { continue };
-            match grace.and_then(|grace| place.in_order(grace, options)) {
+            match grace.map(|grace| place.in_order(grace)) {
                 Ok(was_away) => {
                     self.is_proven = true;
-                    if was_away || is_first && options.at_start {
+                    if was_away || is_first && self.resolved.options.at_start {
                         due.push(database);
                     }
                 }
@@ -368,7 +367,7 @@ impl Daemon {
     /// Looks at the issues that are due of one database.
     fn react(&mut self) {
         let (options, now) = (&self.resolved.options, Instant::now());
-        let is_due = |place: &&mut Place| place.react_at(options).is_some_and(|at| at <= now);
+        let is_due = |place: &&mut Place| place.react_at().is_some_and(|at| at <= now);
         if let Some(place) = self.places.0.iter_mut().find(is_due) {
             let found = place.found.clone();
             self.work = place.reaction(options).map(|sweep| BackgroundWork::react(sweep, found));
@@ -390,9 +389,7 @@ impl Daemon {
             return Ok(());
         }
         self.service_manager.reloading();
-        let graces: Vec<Duration> = self.places.0.iter().filter_map(|place| place.run_end_grace).collect();
-        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| resolved.options.refuse_too_soon(*hosts));
-        match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
+        match (self.again)() {
             Err(error) => {
                 let why = redact(&format!("{error:#}"));
                 error!("the settings stay as they were: {why}");
@@ -409,7 +406,7 @@ impl Daemon {
         self.refused = None;
         self.resolved.log_changes(&resolved);
         self.resolved = resolved;
-        self.ticks = self.service_manager.ticks(self.resolved.options.hung_after);
+        self.ticks = self.service_manager.ticks(self.resolved.options.hung_after());
         let is_moved = self.places.find(&self.resolved.options) != self.places.found();
         match self.work.as_ref().map(|work| work.task) {
             // What it looks at is swept no more.
@@ -422,7 +419,7 @@ impl Daemon {
     }
 
     async fn tick(&mut self) -> Result<()> {
-        let limit = self.resolved.options.hung_after;
+        let limit = self.resolved.options.hung_after();
         let silent_for = self.work.as_mut().map(BackgroundWork::silent_for);
         let hung_for = silent_for.filter(|silent| limit < *silent);
         self.note_hung(hung_for);

@@ -5,7 +5,7 @@ mod list;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
@@ -15,8 +15,8 @@ use crate::store::read::overview::{Cursor, PageRequest};
 use crate::store::work::candidates::Shard;
 pub use crate::store::work::exemptions::Until;
 pub use choice::{
-    CHECK, Choice, DURABLE, ESCALATION, EVENTS, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat,
-    NUDGES, STATEMENT_CACHE, SWITCH,
+    CHECK, Choice, ESCALATION, EVENTS, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LAYOUT, LOG_FORMAT, LogFormat,
+    NUDGES, SWITCH,
 };
 pub use list::{Entry, List, listed};
 
@@ -46,29 +46,9 @@ pub fn statement_timeout(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, MILLISECOND, TimeDelta::days(1), "of at least 1ms and at most 1day")
 }
 
-/// Longer than the server's deadlock_timeout, and the host could be chosen as a deadlock's victim instead of the sweep.
-pub fn lock_timeout(value: &str) -> Parsed<TimeDelta> {
-    let below_a_second = TimeDelta::milliseconds(999);
-    duration_within(value, MILLISECOND, below_a_second, "of at least 1ms and below 1s, the server's deadlock_timeout")
-}
-
 /// The candidates leave out a session that made progress within the last second; and its supervisor needs a moment.
 pub fn at_least_a_second(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, TimeDelta::seconds(1), TEN_YEARS, "of at least 1s and at most ten years")
-}
-
-/// As `std` measures time.
-pub fn std_duration(value: &str) -> Parsed<Duration> {
-    duration(value)?.to_std().map_err(|error| error.to_string())
-}
-
-pub fn std_at_least_a_second(value: &str) -> Parsed<Duration> {
-    at_least_a_second(value)?.to_std().map_err(|error| error.to_string())
-}
-
-/// Oftener, a watcher would load the database and see no more.
-pub fn watch_interval(value: &str) -> Parsed<TimeDelta> {
-    duration_within(value, TimeDelta::milliseconds(100), TimeDelta::hours(1), "of at least 100ms and at most 1h")
 }
 
 /// A row holds whole seconds.
@@ -225,7 +205,7 @@ pub fn reason(value: &str) -> Parsed<String> {
     short(value, 1000)
 }
 
-/// Whom the ledger is to name.
+/// The person whom the ledger is to name.
 pub fn person(value: &str) -> Parsed<String> {
     short(value, 200)
 }
@@ -248,6 +228,11 @@ pub fn command_line(text: &str) -> Parsed<CommandLine> {
     } else {
         Ok(CommandLine(words.into_iter().map(OsString::from).collect()))
     }
+}
+
+/// The path of a file or a directory, which may be missing.
+pub fn path(value: &str) -> Parsed<PathBuf> {
+    if value.trim().is_empty() { Err("expected a path".to_owned()) } else { Ok(PathBuf::from(value)) }
 }
 
 /// A text that says something, without the spaces around it.

@@ -1,21 +1,21 @@
-//! Flags, environment and defaults → the engine's options. Nobody else reads the environment.
+//! What is set → the engine's options. Nobody else reads the environment.
 //!
-//! `table` has every setting, once. Flags win over the environment, the environment over the defaults.
+//! `table` has every setting, once. The command line wins over the environment, the environment over the file of
+//! `--config`, and each of them over the defaults.
 
 pub mod definition;
+pub mod environment;
 pub mod table;
 
 pub mod flags;
-mod names;
+pub mod names;
 
-mod environment;
-mod file;
+pub mod file;
 
-mod database;
+pub mod database;
 pub mod effective;
-mod page;
-mod resolve;
+pub mod resolve;
 
-pub use environment::{Environment, Source};
-pub use page::PageSettings;
-pub use resolve::Settings;
+pub use definition::Assignment;
+pub use environment::{Environment, TypedSettings};
+pub use resolve::{PageSettings, Settings};

@@ -20,6 +20,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::conclusion::config;
 use crate::parse::LogFormat;
 use crate::settings::Environment;
+use crate::settings::resolve::log;
 use crate::settings::table::LOG;
 use crate::text::redact;
 
@@ -68,7 +69,7 @@ pub fn are_one_stream(environment: &Environment) -> bool {
 
 /// Can logs be as SWEEP_LOG and SWEEP_LOG_FORMAT say?
 pub fn check(environment: &Environment) -> Result<()> {
-    let (filter, _) = environment.log()?;
+    let (filter, _) = log(environment)?;
     parse(filter.as_deref().unwrap_or(LOG)).map(drop)
 }
 
@@ -88,7 +89,7 @@ fn parse(filter: &str) -> Result<EnvFilter> {
 
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
 pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) -> Result<()> {
-    let (filter, format) = environment.log()?;
+    let (filter, format) = log(environment)?;
     let filter = if loudness == Loudness::Usual { filter } else { None };
     let default = match (loudness, audience) {
         // What is wrong with the settings, the report does not say.

@@ -99,7 +99,7 @@ class Sweep(Company):
 
 def sweep(server, database):
     began = time.monotonic()
-    run([str(SWEEP), "--yes", "--quiet", "--connections", str(CONNECTIONS), "--database", server.url(database)], BARE)
+    run([str(SWEEP), "--yes", "--quiet", "--set", f"connections={CONNECTIONS}", "--database", server.url(database)], BARE)
     return time.monotonic() - began
 
 

@@ -83,7 +83,7 @@ fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
     sweep_durably(database, connections, Durable::default())
 }
 
-/// How long one sweep of everything takes, like `sweep --durable HOW`.
+/// How long one sweep of everything takes, with commits that wait for the disk in this way.
 fn sweep_durably(database: &str, connections: u32, durable: Durable) -> Result<Duration> {
     let options = Options { connections, durable, ..Options::of(Url::parse(database).map_err(Error::msg)?) };
     let began = Instant::now();

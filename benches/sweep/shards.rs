@@ -55,6 +55,6 @@ fn rate(server: &Server, count: u32) -> Result<f64> {
 fn start(database: &str, index: u32, count: u32) -> Result<Child> {
     let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
     sweep.args(["--database", database, "--shard", &format!("{index}/{count}")]);
-    sweep.args(["--connections", &CONNECTIONS.to_string()]);
+    sweep.args(["--set", &format!("connections={CONNECTIONS}")]);
     Ok(sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
 }

@@ -303,10 +303,7 @@ create table sweeps (
     -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
     -- decisions.md#metrics-come-from-the-database
     ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000),  -- ... by kind and action
-    -- What the guard holds back: decisions.md#the-guard-remembers
-    guard_decided_at timestamptz check (guard_decided_at >= '0001-01-01Z' and guard_decided_at < '10000-01-01Z'),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
-    guard_held jsonb check (length(guard_held::text) <= 100000)  -- the parts held back of each kind that it judged, and the settings by which it judged
+    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
 );
 create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.

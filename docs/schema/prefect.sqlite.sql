@@ -35,10 +35,7 @@ create table sweep_sweeps (
     -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
     -- decisions.md#metrics-come-from-the-database
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000),  -- ... by kind and action
-    -- What the guard holds back: decisions.md#the-guard-remembers
-    guard_decided_at text check (guard_decided_at is strftime('%Y-%m-%dT%H:%M:%fZ', guard_decided_at)),  -- when the oldest part that it holds back was decided; null: the guard judged nothing
-    guard_held text check (json_valid(guard_held) and length(guard_held) <= 100000 and length(cast(guard_held as blob)) <= 400000)  -- the parts held back of each kind that it judged, and the settings by which it judged
+    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
 ) strict;
 create index sweep_sweeps_started_at on sweep_sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
-use super::host::HostCommand;
-use super::mcp::McpFlags;
-use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
-use super::request::AskCommand;
-use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
+use super::request::{SessionCommand, StepCommand, WakeFlags};
+use super::subjects::{ExemptCommand, QuarantineCommand, SubjectName};
 use super::watch::WatchFlags;
-use crate::parse::{self, HOST};
-use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, PageFlags, SweepFlags};
+use crate::parse::{self, CHECK, HOST};
+use crate::report::Format;
+use crate::settings::TypedSettings;
+use crate::settings::flags::{CommonFlags, ScopeFlags, SweepFlags};
 use crate::store::read::overview::Cursor;
+use crate::verify::Promise;
 
 /// Finds stranded work, continues it a few times at most, then notifies a person.
 #[derive(Debug, Parser)]
@@ -24,23 +25,34 @@ pub struct Cli {
     pub common: CommonFlags,
     #[command(flatten)]
     pub sweep: SweepFlags,
+    /// How to print it.
+    #[arg(skip)]
+    pub format: Format,
+    /// What the command line says of settings.
+    #[arg(skip)]
+    pub typed: TypedSettings,
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "it is made once")]
 pub enum Command {
     /// Sweep on a schedule until a signal ends it
-    Daemon(DaemonFlags),
+    Daemon(ScopeFlags),
     /// Show how the work stands and what waits for a person
     Status(StatusFlags),
     /// Show what needs a person, and whether sweeps run
     Attention(AttentionFlags),
     /// Serve the page that shows the same to a browser, without sweeping
-    Page(PageFlags),
+    Page,
     /// Explain one subject, and what a sweep would do about it
-    Explain(ExplainFlags),
-    #[command(flatten)]
-    Ask(AskCommand),
+    Explain(SubjectName),
+    /// Have the agent of an issue or a plan step go on with it now
+    Wake(WakeFlags),
+    /// Nudge, relaunch, pause or resume a session, or note a sign of life
+    #[command(subcommand, arg_required_else_help = false)]
+    Session(SessionCommand),
+    /// Skip a plan step, or give one up
+    #[command(subcommand, arg_required_else_help = false)]
+    Step(StepCommand),
     /// Keep sweeps away from work that is in progress on purpose
     #[command(subcommand, arg_required_else_help = false)]
     Exempt(ExemptCommand),
@@ -60,10 +72,12 @@ pub enum Command {
     /// Offer agents the state of the work as tools (MCP)
     Mcp(McpFlags),
     /// Show every setting and where it comes from, without secrets
-    Config(ConfigFlags),
+    Config,
     /// Print the script that completes sweep's arguments in your shell
+    #[command(hide = true)]
     Completions(CompletionsFlags),
     /// Write the manual pages
+    #[command(hide = true)]
     Man(ManFlags),
     /// See sweep at work on a small made-up company
     Demo(DemoFlags),
@@ -71,9 +85,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct MigrateFlags {
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    /// Whose database it is, as `sweep host list` calls it [default: as detected]
+    /// The host whose database it is, as `sweep host list` calls it [default: as detected]
     #[arg(long, value_parser = HOST, hide_possible_values = true)]
     pub host: Option<&'static str>,
     /// It is the database of the host in this directory, which docs/hosts.md describes
@@ -98,18 +110,10 @@ pub struct MigrateFlags {
     /// Print the SQL and change nothing
     #[arg(long, conflicts_with = "output")]
     pub print: bool,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Args)]
 pub struct StatusFlags {
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub links: LinkFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
     /// Only this plan, with its steps: its title, or its id
     #[arg(long, value_name = "PLAN", value_parser = parse::non_empty)]
     pub plan: Option<String>,
@@ -120,12 +124,6 @@ pub struct StatusFlags {
 
 #[derive(Debug, Args)]
 pub struct AttentionFlags {
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub links: LinkFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
     /// Only this tenant's work; sweeps and days are everybody's
     #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
     pub tenant: Option<String>,
@@ -143,11 +141,100 @@ pub struct AttentionFlags {
 #[derive(Debug, Subcommand)]
 pub enum NotifyCommand {
     /// Send a test message to each destination, and a ping
-    Test(NotifyTestFlags),
+    Test,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HostCommand {
+    /// List the hosts that are built in
+    List,
+    /// Show what one of them is recognised by, reads and runs
+    Show(HostShowFlags),
+    /// Write the beginning of a folder that connects this database
+    New(HostNewFlags),
+    /// Try every promise on copies of a host's database, and print a certificate
+    Verify(HostVerifyFlags),
+}
+
+/// Which host.
+#[derive(Debug, Args)]
+pub struct HostFlags {
+    /// One that is built in: see `sweep host list`
+    #[arg(value_name = "HOST", value_parser = HOST, hide_possible_values = true, required_unless_present = "host_dir",
+          conflicts_with = "host_dir")]
+    pub host: Option<&'static str>,
+    /// The host in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub host_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub struct NotifyTestFlags {
+pub struct HostNewFlags {
+    /// Where to write it: a directory that is not there, or is empty
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct HostVerifyFlags {
     #[command(flatten)]
-    pub layout: LayoutFlag,
+    pub of: HostFlags,
+    /// How much finished work the views are measured beside
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub rows: u32,
+    /// Only this check, which is no certificate (repeatable): continuation, recovery, escalation, patience, candidates,
+    /// rivals, locks, kills, footprint, cost, coverage, removal; the installation is always played, since the others
+    /// need it
+    #[arg(long = "check", value_name = "NAME", value_parser = CHECK, hide_possible_values = true)]
+    pub checks: Vec<Promise>,
+}
+
+#[derive(Debug, Args)]
+pub struct HostShowFlags {
+    #[command(flatten)]
+    pub of: HostFlags,
+    /// Print the text of its files instead
+    #[arg(long, conflicts_with = "output")]
+    pub files: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct McpFlags {
+    /// Offer the tools that change something as well; without it, it reads only
+    #[arg(long)]
+    pub allow_changes: bool,
+    /// The name that the ledger records for who asks, beside the client [default: your login]
+    #[arg(long = "as", value_name = "NAME", value_parser = parse::person, allow_hyphen_values = true)]
+    pub asker: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsFlags {
+    /// bash, elvish, fish, powershell, zsh
+    #[arg(value_name = "SHELL", value_enum, hide_possible_values = true)]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManFlags {
+    /// Write a page for each command into this directory [default: print the main page]
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoFlags {
+    /// Keep the database afterwards, as one that --database names always is
+    #[arg(long)]
+    pub keep: bool,
+    /// Keep it as it is at the start, when nothing has been swept, or at the end: start, end [default: end]
+    #[arg(long, value_name = "WHEN", value_enum, hide_possible_values = true)]
+    pub at: Option<DemoAt>,
+}
+
+/// At which moment the demo's database is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DemoAt {
+    Start,
+    End,
 }

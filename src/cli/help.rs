@@ -1,17 +1,74 @@
-//! What `-h`, `--help` and the manual pages say besides the options.
+//! What `-h`, `--help` and the manual pages say besides a command's own options.
 
-mod pages;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::sync::LazyLock;
 
-use clap::{Command, CommandFactory};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, ArgAction, Command, CommandFactory, Error};
+use serde::Deserialize;
 
 use super::command_line::Cli;
-use pages::PAGES;
-pub use pages::Page;
+use crate::parse::{FORMAT, LAYOUT};
+use crate::settings::definition::{Assignment, Known};
+use crate::settings::names::assignment;
+use crate::settings::table;
+
+/// What `help/pages.toml` says.
+#[derive(Deserialize)]
+struct HelpTexts {
+    #[serde(rename = "page")]
+    pages: Vec<HelpPage>,
+    offers: BTreeMap<String, Offer>,
+}
+
+/// What there is to know of one command besides its options.
+#[derive(Deserialize)]
+pub struct HelpPage {
+    command: String,
+    /// Options that several commands have.
+    #[serde(default)]
+    pub takes: Vec<SharedOption>,
+    /// Settings that it offers as options of their own.
+    #[serde(default)]
+    offers: Vec<String>,
+    examples: Vec<Example>,
+    #[serde(default)]
+    pub notes: String,
+}
+
+/// What a command does, and the line that does it.
+type Example = (String, String);
+
+/// An option that several commands have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharedOption {
+    /// `--database`
+    Database,
+    /// `--output`: table, json
+    Layout,
+    /// `--output`: table, json, ndjson
+    Format,
+    /// `--set`
+    Settings,
+}
+
+/// How a setting is an option of its own.
+#[derive(Deserialize)]
+struct Offer {
+    option: Option<String>,
+    unit: String,
+    heading: Option<String>,
+}
+
+static TEXTS: LazyLock<HelpTexts> =
+    LazyLock::new(|| toml::from_str(include_str!("help/pages.toml")).expect("a file that is as it describes itself"));
 
 /// What each exit code means.
 pub const EXIT_CODES: &[(&str, &str)] = &[
     ("0", "done, or nothing to do"),
-    ("1", "some subjects failed; what was asked for is refused; or the question was not answered with yes"),
+    ("1", "some failed; what was asked for is refused; or the answer was not yes"),
     ("2", "with --detailed-exitcode: something was (in a dry run: would be) done"),
     ("4", "the guard left a kind alone: too much of it looks stranded"),
     ("64", "wrong arguments"),
@@ -28,24 +85,38 @@ pub fn command() -> Command {
 }
 
 /// What there is to know of the command of these words.
-pub fn page_of(path: &[&str]) -> Option<&'static Page> {
-    PAGES.iter().find(|page| page.command == path)
+pub fn page_of(path: &[&str]) -> Option<&'static HelpPage> {
+    let command = path.join(" ");
+    TEXTS.pages.iter().find(|page| page.command == command)
+}
+
+/// What the command of these words is good for; of one that only has others below it, the first example of each.
+pub fn examples_of(path: &[&str]) -> Vec<&'static Example> {
+    if let Some(page) = page_of(path) {
+        return page.examples.iter().collect();
+    }
+    let above = format!("{} ", path.join(" "));
+    let below = TEXTS.pages.iter().filter(|page| page.command.starts_with(&above));
+    below.filter_map(|page| page.examples.first()).collect()
 }
 
 fn described(command: Command, path: &[&str]) -> Command {
-    let command = short(command).mut_subcommands(|below| {
+    let mut command = command.mut_subcommands(|below| {
         let name = below.get_name().to_owned();
         described(below, &[path, &[name.as_str()]].concat())
     });
-    let Some(page) = page_of(path) else { return command };
+    let mut long = vec![render_examples(&examples_of(path))];
+    if path.is_empty() {
+        long.push(render_exit_codes());
+    }
+    if let Some(page) = page_of(path) {
+        command = command.args(page.takes.iter().map(SharedOption::argument)).args(page.offers.iter().map(offered));
+        long.extend(Some(page.notes.clone()).filter(|notes| !notes.is_empty()));
+    }
     let name = [&["sweep"], path].concat().join(" ");
-    let long = [
-        render_examples(page),
-        if path.is_empty() { render_exit_codes() } else { String::new() },
-        page.notes.to_owned(),
-    ];
-    let long = long.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-    command.after_help(format!("`{name} --help` says more: all options, with examples.")).after_long_help(long)
+    short(command)
+        .after_help(format!("`{name} --help` says more: all options, with examples."))
+        .after_long_help(long.join("\n\n"))
 }
 
 /// `-h` has what is of use every day: the options of no group.
@@ -56,12 +127,81 @@ fn short(command: Command) -> Command {
     })
 }
 
-fn render_examples(page: &Page) -> String {
-    let lines = page.examples.iter().map(|(what, line)| format!("  # {what}\n  {line}"));
+impl SharedOption {
+    /// Its name in what clap has read.
+    pub fn id(&self) -> &'static str {
+        match self {
+            SharedOption::Database => "database",
+            SharedOption::Layout | SharedOption::Format => "output",
+            SharedOption::Settings => "set",
+        }
+    }
+
+    fn argument(&self) -> Arg {
+        let option = Arg::new(self.id()).long(self.id()).hide_possible_values(true);
+        let format = |option: Arg| option.short('o').alias("format").value_name("FORMAT").allow_hyphen_values(true);
+        match self {
+            SharedOption::Database => option
+                .short('d')
+                .aliases(["db", "url"])
+                .value_name("URL")
+                .action(ArgAction::Append)
+                .help("postgres://… or sqlite://PATH [default: DATABASE_URL]"),
+            SharedOption::Layout => {
+                format(option).value_parser(LAYOUT).help("How to print it: table, json [default: table]")
+            }
+            SharedOption::Format => {
+                format(option).value_parser(FORMAT).help("How to print it: table, json, ndjson [default: table]")
+            }
+            SharedOption::Settings => option
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .value_parser(assignment)
+                .help("Set what `sweep config` lists, such as orphan_grace=5m (repeatable)"),
+        }
+    }
+}
+
+/// The option that a setting is.
+fn offered(setting: &'static String) -> Arg {
+    let offer = TEXTS.offers.get(setting).expect("an offer of pages.toml");
+    let known = table::find(setting).expect("a setting of the table");
+    Arg::new(setting.as_str())
+        .long(offer.option.as_deref().unwrap_or(setting))
+        .value_name(offer.unit.as_str())
+        .value_parser(Assigned(known))
+        .allow_hyphen_values(true)
+        .hide_possible_values(true)
+        .help_heading(offer.heading.as_deref())
+        .help(known.help())
+        .long_help(known.long_help())
+}
+
+fn render_examples(examples: &[&Example]) -> String {
+    let lines = examples.iter().map(|(what, line)| format!("  # {what}\n  {line}"));
     format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn render_exit_codes() -> String {
     let lines = EXIT_CODES.iter().map(|(code, what)| format!("  {code:>3}  {what}"));
     format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Reads the value of an option that is a setting by its own name.
+#[derive(Clone)]
+struct Assigned(&'static Known);
+
+impl TypedValueParser for Assigned {
+    type Value = Assignment;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Assignment, Error> {
+        let known = self.0;
+        (move |text: &str| known.assign(text)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let choices = (self.0.choices)();
+        (!choices.is_empty()).then(|| Box::new(choices.into_iter().map(PossibleValue::new)) as Box<_>)
+    }
 }

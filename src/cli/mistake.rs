@@ -7,23 +7,29 @@ use std::ffi::OsString;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::help::{command, page_of};
+use super::help::{SharedOption, command, examples_of, page_of};
 use crate::conclusion::{Failure, usage};
+use crate::settings::names::instead_of;
+use crate::settings::table;
 
 /// Options that are looked for, and what is there instead.
-const INSTEAD: [(&str, &str); 8] = [
+const INSTEAD: [(&str, &str); 5] = [
     ("--json", "--output json"),
     ("--ndjson", "--output ndjson"),
-    ("--format", "--output"),
-    ("--db", "--database"),
-    ("--url", "--database"),
     ("--force", "--yes"),
     ("--plan", "--dry-run"),
     ("--check", "--dry-run"),
 ];
 
 /// Commands that are looked for, and what is there instead.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 13] = [
+    ("nudge", "use `sweep session nudge`"),
+    ("relaunch", "use `sweep session relaunch`"),
+    ("pause", "use `sweep session pause`"),
+    ("resume", "use `sweep session resume`"),
+    ("heartbeat", "use `sweep session heartbeat`"),
+    ("skip-step", "use `sweep step skip`"),
+    ("fail-step", "use `sweep step fail`"),
     ("sweep", "to sweep, run `sweep` alone"),
     ("run", "to sweep, run `sweep` alone"),
     ("plan", "a plan is what `sweep --dry-run --output json` prints"),
@@ -51,7 +57,7 @@ fn sentence(error: &Error, name: &str, path: &[&str]) -> Option<String> {
     let argument = text(error, ContextKind::InvalidArg).map(|argument| plain(&argument));
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => wrong_value(error, argument?, path),
-        ErrorKind::UnknownArgument => Some(unknown_option(error, &argument?, name)),
+        ErrorKind::UnknownArgument => Some(unknown_option(error, &argument?, name, path)),
         ErrorKind::InvalidSubcommand => Some(unknown_command(error, name)),
         ErrorKind::MissingSubcommand => {
             let known = listed(&texts(error, ContextKind::ValidSubcommand), "help");
@@ -75,7 +81,12 @@ fn sentence(error: &Error, name: &str, path: &[&str]) -> Option<String> {
 }
 
 fn wrong_value(error: &Error, argument: String, path: &[&str]) -> Option<String> {
-    let value = text(error, ContextKind::InvalidValue)?;
+    let mut value = text(error, ContextKind::InvalidValue)?;
+    if let ("--set", Some((name, _))) = (argument.as_str(), value.split_once('=')) {
+        // What is no setting may be a secret under a name that is misspelt.
+        let may_be_a_secret = table::find(name).is_none_or(|known| known.is_secret);
+        value = if may_be_a_secret { format!("{name}=…") } else { value };
+    }
     let known = texts(error, ContextKind::ValidValue);
     let expected = match (error.source(), known.is_empty()) {
         (Some(why), _) => why.to_string(),
@@ -91,10 +102,18 @@ fn wrong_value(error: &Error, argument: String, path: &[&str]) -> Option<String>
     })
 }
 
-fn unknown_option(error: &Error, option: &str, name: &str) -> String {
+fn unknown_option(error: &Error, option: &str, name: &str, path: &[&str]) -> String {
+    let setting = option.trim_start_matches('-').replace('-', "_");
+    let setting = if setting == "interval" { "watch_interval" } else { &setting };
+    let takes_settings = page_of(path).is_some_and(|page| page.takes.contains(&SharedOption::Settings));
     let known = INSTEAD.iter().find(|(looked_for, _)| *looked_for == option).map(|(_, known)| (*known).to_owned());
     let known = known.or_else(|| texts(error, ContextKind::SuggestedArg).first().cloned());
-    let hint = known.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+    let hint = match (instead_of(setting), table::find(setting), known) {
+        (Some(instead), ..) => format!("; {instead}"),
+        (None, Some(known), _) if takes_settings && !known.is_secret => format!("; use --set {setting}=…"),
+        (.., Some(known)) => format!("; did you mean {known}?"),
+        _ => String::new(),
+    };
     format!("`{name}` has no option {option}{hint}")
 }
 
@@ -113,7 +132,7 @@ fn unknown_command(error: &Error, name: &str) -> String {
 
 /// How it is written, by an example.
 fn example(path: &[&str]) -> String {
-    let line = page_of(path).and_then(|page| page.examples.first());
+    let line = examples_of(path).into_iter().next();
     line.map(|(_, line)| format!("; for example: {line}")).unwrap_or_default()
 }
 

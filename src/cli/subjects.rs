@@ -3,13 +3,12 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Args, Command, Error, Subcommand, ValueEnum};
+use clap::{Arg, Args, Command, Error, Subcommand};
 
 use crate::parse::{self, EXEMPTS, KIND, Until};
-use crate::settings::flags::{DatabaseFlag, LinkFlag, PolicyFlags};
 use crate::store::work::exemptions::Exempts;
 
-/// Which subject. Its kind may be left out: then the first word is its name.
+/// The name of a subject. Its kind may be left out: then the first word is its name.
 #[derive(Debug, Args)]
 pub struct SubjectName {
     /// session, issue, step; or at once what follows, if no two kinds have it
@@ -47,58 +46,14 @@ pub struct ExemptName {
     pub name: String,
 }
 
-#[derive(Debug, Args)]
-pub struct ExplainFlags {
-    #[command(flatten)]
-    pub subject: SubjectName,
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
-    #[command(flatten)]
-    pub links: LinkFlag,
-    #[command(flatten)]
-    pub policy: PolicyFlags,
-}
-
-#[derive(Debug, Args)]
-pub struct LayoutFlag {
-    /// How to print it: table, json [default: table]
-    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
-    pub output: Option<Layout>,
-}
-
-impl LayoutFlag {
-    pub fn get(&self) -> Layout {
-        self.output.unwrap_or(Layout::Table)
-    }
-}
-
-/// How something that is no report of a sweep is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Layout {
-    /// For people
-    Table,
-    /// One document
-    Json,
-}
-
-#[derive(Debug, Args)]
-pub struct ListFlags {
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum ExemptCommand {
     /// Exempt a subject, an agent or a tenant; again: replace the reason and the end
     Add(ExemptFlags),
     /// List all exemptions, expired ones too
-    List(ListFlags),
+    List,
     /// End an exemption
-    Remove(RemoveFlags),
+    Remove(ExemptName),
 }
 
 #[derive(Debug, Args)]
@@ -112,26 +67,12 @@ pub struct ExemptFlags {
     /// [default: when it is removed]
     #[arg(long, value_name = "WHEN", value_parser = parse::until, allow_hyphen_values = true)]
     pub until: Option<Until>,
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
-}
-
-#[derive(Debug, Args)]
-pub struct RemoveFlags {
-    #[command(flatten)]
-    pub what: ExemptName,
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum QuarantineCommand {
     /// List what is in quarantine
-    List(ListFlags),
+    List,
     /// Have the next sweep examine it again
     Release(ReleaseFlags),
 }
@@ -143,8 +84,4 @@ pub struct ReleaseFlags {
     /// Release everything
     #[arg(long, conflicts_with = "kind")]
     pub all: bool,
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub layout: LayoutFlag,
 }

@@ -7,8 +7,7 @@ use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 
 use crate::parse::{self, CommandLine, NUDGES};
-use crate::settings::flags::{DatabaseFlag, IntervalFlag, LinkFlag, PolicyFlags};
-use crate::settings::table::HOW_IT_RUNS;
+use crate::settings::flags::HOW_IT_RUNS;
 use crate::supervisor::record::Nudges;
 
 /// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.
@@ -49,7 +48,7 @@ pub struct WatchFlags {
     /// The tenant it belongs to [default: its issue's, else default]
     #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
     pub tenant: Option<String>,
-    /// Its own threshold in place of --session-silent-after; whole seconds
+    /// Its own threshold in place of SWEEP_SESSION_SILENT_AFTER; whole seconds
     #[arg(help_heading = HOW_IT_RUNS, long, value_name = "DURATION", value_parser = parse::whole_seconds,
           allow_hyphen_values = true)]
     pub silent_after: Option<TimeDelta>,
@@ -57,10 +56,6 @@ pub struct WatchFlags {
     #[arg(long, value_name = "SESSION", value_parser = parse::non_empty,
           conflicts_with_all = ["name", "agent", "issue", "tenant"])]
     pub session: Option<String>,
-    #[command(flatten)]
-    pub interval: IntervalFlag,
-    #[command(flatten)]
-    pub links: LinkFlag,
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
     #[arg(help_heading = HOW_IT_RUNS, long)]
     pub no_examine: bool,
@@ -82,10 +77,6 @@ pub struct WatchFlags {
     /// Where its output is kept if it crashes [default: sessions/ID.log in the data directory]
     #[arg(help_heading = HOW_IT_RUNS, long, value_name = "PATH")]
     pub log: Option<PathBuf>,
-    #[command(flatten)]
-    pub database: DatabaseFlag,
-    #[command(flatten)]
-    pub policy: PolicyFlags,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,23 +7,21 @@ use owo_colors::OwoColorize;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::terminal::say;
-use crate::cli::{ConfigFlags, Layout};
+use super::terminal::{Layout, say};
 use crate::conclusion::{self, Conclusion};
-use crate::daemon::DaemonOptions;
 use crate::report::grid::with_header;
 use crate::report::page;
 use crate::settings::Environment;
-use crate::settings::effective::{Origin, Setting};
-use crate::settings::flags::{DaemonFlags, DatabaseFlag, IntervalFlag};
+use crate::settings::database::find_database;
+use crate::settings::effective::{Origin, Setting, effective};
+use crate::settings::flags::ScopeFlags;
+use crate::settings::resolve;
 use crate::settings::table::all;
 use crate::telemetry;
 use crate::text::redact;
 
-pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) -> Result<Conclusion> {
-    // One that is not known is refused as everywhere.
-    environment.variables()?;
-    let mut settings = environment.effective();
+pub fn run(layout: Layout, file: Option<&Path>, environment: &Environment) -> Result<Conclusion> {
+    let mut settings = effective(environment);
     // Some are right with another one only.
     let is_right = check(environment).is_ok();
     for setting in &mut settings {
@@ -34,7 +32,7 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
     }
     let malformed: Vec<&str> =
         settings.iter().filter(|setting| setting.error.is_some()).map(|setting| setting.name.as_str()).collect();
-    say(&match flags.layout.get() {
+    say(&match layout {
         Layout::Table => page::wrapped(&table(&settings)),
         Layout::Json => format!("{:#}\n", json!({ "schema": 1, "settings": settings })),
     });
@@ -47,10 +45,9 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
 
 /// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
 fn check(environment: &Environment) -> Result<()> {
-    DaemonOptions::resolve(DaemonFlags::default(), environment)?;
-    environment.watch(IntervalFlag::default(), None)?;
+    resolve::daemon(ScopeFlags::default(), environment)?;
     telemetry::check(environment)?;
-    environment.database(&DatabaseFlag::default())?;
+    find_database(environment)?;
     for secret in all().filter(|known| known.is_secret) {
         environment.secret(&secret.variable())?;
     }
@@ -101,6 +98,7 @@ fn from(setting: &Setting) -> String {
     match (setting.source, &setting.file) {
         (Origin::File, Some(file)) => format!("file {file}"),
         (Origin::File, None) => "file".to_owned(),
+        (Origin::CommandLine, _) => "command line".to_owned(),
         (Origin::Environment, _) => "environment".to_owned(),
         (Origin::Default, _) => "default".to_owned(),
     }

@@ -1,24 +1,23 @@
 //! `sweep daemon`: sweeps on a schedule.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 
 use crate::conclusion::Conclusion;
-use crate::daemon::{self, DaemonOptions, Resolved};
-use crate::settings::Environment;
-use crate::settings::flags::DaemonFlags;
+use crate::daemon::{self, Resolved};
+use crate::settings::file::complete;
+use crate::settings::flags::ScopeFlags;
+use crate::settings::{Environment, TypedSettings, resolve};
 
-pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environment) -> Result<Conclusion> {
-    let resolve = |flags: &DaemonFlags, environment: &Environment| -> Result<Resolved> {
-        let options = DaemonOptions::resolve(flags.clone(), environment)?;
+pub fn run(scope: ScopeFlags, typed: TypedSettings, environment: &Environment) -> Result<Conclusion> {
+    let resolve = |scope: &ScopeFlags, environment: &Environment| -> Result<Resolved> {
+        let options = resolve::daemon(scope.clone(), environment)?;
         Ok(Resolved { options, variables: environment.values() })
     };
-    let resolved = resolve(&flags, environment)?;
+    let resolved = resolve(&scope, environment)?;
     let again = move || {
-        let environment = Environment::of_process().with_file(config.as_deref())?;
+        let environment = complete(Environment::of_process(), &typed)?;
         environment.log_warnings();
-        resolve(&flags, &environment).map_err(|error| environment.locate(error))
+        resolve(&scope, &environment).map_err(|error| environment.locate(error))
     };
     daemon::run(resolved, Box::new(again))
 }

@@ -75,8 +75,8 @@ const SCENES: [Scene; 5] = [
     },
 ];
 
-pub fn run(flags: DemoFlags) -> Result<Conclusion> {
-    let home = Home::make(&flags)?;
+pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
+    let home = Home::make(databases, flags.is_kept(databases))?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, &Wanted::default())?;
@@ -89,7 +89,7 @@ pub fn run(flags: DemoFlags) -> Result<Conclusion> {
         return Ok(Conclusion::Done);
     }
     let exit = play(&mut db, &url)?;
-    print_wrapped(&match flags.is_kept() {
+    print_wrapped(&match flags.is_kept(databases) {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
         true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });
@@ -97,8 +97,8 @@ pub fn run(flags: DemoFlags) -> Result<Conclusion> {
 }
 
 impl DemoFlags {
-    fn is_kept(&self) -> bool {
-        self.keep || self.at.is_some() || !self.database.is_empty()
+    fn is_kept(&self, databases: &[String]) -> bool {
+        self.keep || self.at.is_some() || !databases.is_empty()
     }
 }
 
@@ -186,9 +186,9 @@ struct Home {
 }
 
 impl Home {
-    fn make(flags: &DemoFlags) -> Result<Home> {
-        let [url] = flags.database.as_slice() else {
-            if !flags.database.is_empty() {
+    fn make(databases: &[String], is_kept: bool) -> Result<Home> {
+        let [url] = databases else {
+            if !databases.is_empty() {
                 return Err(usage("--database: the demo makes one file, and several databases are named").into());
             }
             let mut directory = tempfile::Builder::new()
@@ -196,7 +196,7 @@ impl Home {
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
-            directory.disable_cleanup(flags.is_kept());
+            directory.disable_cleanup(is_kept);
             let file = directory.path().join("acme.db");
             Url::Sqlite(file.clone()).create()?;
             return Ok(Home { file, _temporary: Some(directory) });

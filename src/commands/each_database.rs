@@ -4,8 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::terminal::say;
-use crate::cli::Layout;
+use super::terminal::{Layout, say};
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::logged;
 use crate::report::{ended, failure, heading, page};
@@ -15,7 +14,7 @@ use crate::text::shown_in;
 /// How something is shown that was read of each database.
 pub struct Shown<T> {
     pub layout: Layout,
-    /// Of one database, for people.
+    /// One database, for people.
     pub table: fn(&T) -> String,
     /// One line about all of them together.
     pub of_all: fn(&[Read<T>]) -> String,

@@ -6,8 +6,8 @@ use diesel::QueryResult;
 use owo_colors::OwoColorize;
 
 use super::open_database::{OpenDatabase, say_list};
-use super::terminal::confirm_in;
-use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, ListFlags, RemoveFlags};
+use super::terminal::{Layout, Printer};
+use crate::cli::{ExemptCommand, ExemptFlags, ExemptName};
 use crate::conclusion::Conclusion;
 use crate::report::{exemption, grid};
 use crate::rules::display::{HumanDuration, format_utc};
@@ -20,17 +20,17 @@ use crate::store::work::exemptions::{self, Exempt, Exempted, Given, Wanted};
 use crate::store::work::find::{self, Found};
 use crate::text::redact;
 
-pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+pub fn run(command: ExemptCommand, printer: Printer, environment: &Environment) -> Result<Conclusion> {
     match command {
-        ExemptCommand::Add(flags) => add(flags, quiet, environment),
-        ExemptCommand::List(flags) => list(&flags, environment),
-        ExemptCommand::Remove(flags) => remove(flags, quiet, environment),
+        ExemptCommand::Add(flags) => add(flags, printer, environment),
+        ExemptCommand::List => list(printer.layout, environment),
+        ExemptCommand::Remove(name) => remove(name, printer, environment),
     }
 }
 
-fn add(flags: ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let ExemptFlags { what: ExemptName { of, name }, reason, until, database, layout } = flags;
-    let exempted = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
+fn add(flags: ExemptFlags, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+    let ExemptFlags { what: ExemptName { of, name }, reason, until } = flags;
+    let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
         let (name, reason) = (&name, &reason);
         opened.exempt(&Wanted { of, name, reason, until, until_is_called: "--until", is_agents: false })
     });
@@ -41,13 +41,12 @@ fn add(flags: ExemptFlags, quiet: bool, environment: &Environment) -> Result<Con
     };
     let (name, end, reason) = (label.name(), end_of(row.exemption.until), redact(&row.exemption.reason));
     let text = format!("{given}: {of} {name}, until {end}: {reason}\n");
-    confirm_in(layout.get(), quiet, &text, "exempt add", &[format!("{of} {name}")]);
+    printer.confirm_done(&text, "exempt add", &[format!("{of} {name}")]);
     Ok(Conclusion::Done)
 }
 
-fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let RemoveFlags { what: ExemptName { of, name }, database, layout } = flags;
-    let removed = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
+fn remove(ExemptName { of, name }: ExemptName, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+    let removed = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
         if let Some(kind) = of.kind() {
             opened.store.refuse_unprovided(kind)?;
         }
@@ -55,12 +54,12 @@ fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<
         opened.undo(of, &name, "exempt", find, |db, id| exemptions::take_back(db, of, id))
     })?;
     let text = format!("No longer exempt: {of} {removed}\n");
-    confirm_in(layout.get(), quiet, &text, "exempt remove", &[format!("{of} {removed}")]);
+    printer.confirm_done(&text, "exempt remove", &[format!("{of} {removed}")]);
     Ok(Conclusion::Done)
 }
 
-fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+fn list(layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, environment, |opened| {
         opened.change(|db, kinds| {
             let (rows, more) = exemptions::oldest(db)?;
             let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
@@ -68,17 +67,11 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
             Ok((rows, more, db.now()?))
         })
     })?;
-    say_list(
-        flags.layout.get(),
-        "exemptions",
-        (&rows, more),
-        |(label, row)| exemption(label, row, now),
-        |rows| table(rows, now),
-    );
+    say_list(layout, "exemptions", (&rows, more), |(label, row)| exemption(label, row, now), |rows| table(rows, now));
     Ok(Conclusion::Done)
 }
 
-/// By its id when it is gone.
+/// What an exempt subject is called: by its id when it is gone.
 fn label(db: &mut Db, kinds: &[Kind], row: &Exempted) -> QueryResult<Label> {
     match row.exemption.whose {
         Whose::Subject => find::label_of_row(db, kinds, &row.kind, &row.id),

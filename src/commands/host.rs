@@ -7,41 +7,42 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::open_database::say_list;
-use super::terminal::{say, say_done};
-use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags, Layout};
+use super::terminal::{Layout, say, say_done};
+use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
 use crate::conclusion::{Conclusion, Failure, config, usage};
 use crate::files;
 use crate::report::certificate::{self, Trying};
 use crate::report::grid;
 use crate::settings::Environment;
-use crate::settings::flags::PolicyFlags;
+use crate::settings::database::find_database;
+use crate::settings::resolve::policy;
 use crate::store::Access;
 use crate::store::hosts::folders::{self, Description, Host};
 use crate::sweep::Cancel;
 use crate::verify::{self, Subprocess};
 
-pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusion> {
+pub fn run(command: &HostCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     match command {
-        HostCommand::List(flags) => {
+        HostCommand::List => {
             let hosts: Vec<Description> = folders::built_in().iter().map(|host| host.describe()).collect();
-            say_list(flags.layout.get(), "hosts", (&hosts, 0), |host| json!(host), list);
+            say_list(layout, "hosts", (&hosts, 0), |host| json!(host), list);
         }
-        HostCommand::Show(flags) => show(flags)?,
-        HostCommand::New(flags) => new(flags, environment)?,
-        HostCommand::Verify(flags) => return verify(flags, environment),
+        HostCommand::Show(flags) => show(flags, layout)?,
+        HostCommand::New(flags) => new(flags, layout, environment)?,
+        HostCommand::Verify(flags) => return verify(flags, layout, environment),
     }
     Ok(Conclusion::Done)
 }
 
-fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
-    let HostNewFlags { directory, database, layout } = flags;
+fn new(flags: &HostNewFlags, layout: Layout, environment: &Environment) -> Result<()> {
+    let HostNewFlags { directory } = flags;
     let shown = directory.display();
     if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());
     }
-    let url = environment.database(database)?;
+    let url = find_database(environment)?;
     let folder = directory.file_name().and_then(|name| name.to_str()).unwrap_or("host").to_owned();
-    let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+    let (_, timeouts) = policy(environment)?;
     let files = url.ask(&timeouts, move |url| {
         let files = url.connect(Access::ReadOnly)?.look(|db| folders::skeleton(db, &folder));
         files.map_err(|error| url.explain(error))
@@ -57,17 +58,17 @@ fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
         "Written:\n  {}\nFill them in, as docs/hosts.md shows, then try it: sweep host verify --host-dir {shown}\n",
         names.join("\n  ")
     );
-    match layout.get() {
+    match layout {
         Layout::Table => say(&text),
         Layout::Json => say_done("host new", &names, &[]),
     }
     Ok(())
 }
 
-fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusion> {
-    let HostVerifyFlags { of, database, rows, checks, layout } = flags;
+fn verify(flags: &HostVerifyFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let HostVerifyFlags { of, rows, checks } = flags;
     let Some(host) = of.get()? else { return Ok(Conclusion::Done) };
-    let database = environment.database(database)?;
+    let database = find_database(environment)?;
     let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
     let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
     let program = Subprocess { path, withheld, host_directory: of.host_dir.clone() };
@@ -76,7 +77,7 @@ fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusi
     let certificate = verify::verify(&options, &cancel, &mut |check| trying.now(check));
     drop(trying);
     let certificate = certificate.map_err(|error| options.database.explain(error))?;
-    match layout.get() {
+    match layout {
         Layout::Json => say(&format!("{:#}\n", json!(certificate))),
         Layout::Table => say(&certificate::render(&certificate)),
     }
@@ -101,9 +102,9 @@ pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc
     }
 }
 
-fn show(flags: &HostShowFlags) -> Result<()> {
+fn show(flags: &HostShowFlags, layout: Layout) -> Result<()> {
     let Some(host) = flags.of.get()? else { return Ok(()) };
-    match (flags.files, flags.layout.get()) {
+    match (flags.files, layout) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
         (false, layout) => say_list(layout, "hosts", (&[host.describe()], 0), |host| json!(host), whole),
     }

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::terminal::say;
-use crate::cli::{self, EXIT_CODES, ManFlags, page_of};
+use crate::cli::{self, EXIT_CODES, ManFlags, examples_of, page_of};
 use crate::conclusion::{Conclusion, some_failed};
 use crate::files;
 
@@ -20,7 +20,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("PGHOST, PGUSER, PGPASSWORD, …", "What libpq reads, where the database's URL leaves it out."),
     (
         "SWEEP_…",
-        "A setting each, as SWEEP_ORPHAN_GRACE for --orphan-grace. sweep config lists all of them with their defaults.",
+        "A setting each, as SWEEP_ORPHAN_GRACE for --set orphan_grace=5m. sweep config lists all of them with their \
+         defaults.",
     ),
     ("SWEEP_CONFIG", "A file of settings, as for --config."),
     ("SWEEP_LOG, SWEEP_LOG_FORMAT", "What is logged on stderr: warn, sweep=debug; and how: text, json."),
@@ -51,7 +52,7 @@ pub fn run(flags: &ManFlags) -> Result<Conclusion> {
 
 fn write_all(command: &Command, path: &[&str], directory: &Path) -> Result<()> {
     std::fs::write(directory.join(format!("{}.1", name_of(path))), rendered(command, path)?)?;
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    for below in command.get_subcommands() {
         write_all(below, &[path, &[below.get_name()]].concat(), directory)?;
     }
     Ok(())
@@ -83,16 +84,14 @@ fn rendered(command: &Command, path: &[&str]) -> Result<Vec<u8>> {
 
 fn own_sections(path: &[&str], related: &[String]) -> Roff {
     let mut roff = Roff::new();
-    if let Some(page) = page_of(path) {
-        roff.control("SH", ["EXAMPLES"]);
-        for (what, line) in page.examples {
-            roff.control("TP", []).text([roman(format!("{what}:"))]).text([bold(*line)]);
-        }
-        if !page.notes.is_empty() {
-            roff.control("SH", ["NOTES"]);
-            for notes in page.notes.split("\n\n") {
-                roff.control("PP", []).text([roman(notes)]);
-            }
+    roff.control("SH", ["EXAMPLES"]);
+    for (what, line) in examples_of(path) {
+        roff.control("TP", []).text([roman(format!("{what}:"))]).text([bold(line.as_str())]);
+    }
+    if let Some(page) = page_of(path).filter(|page| !page.notes.is_empty()) {
+        roff.control("SH", ["NOTES"]);
+        for notes in page.notes.split("\n\n") {
+            roff.control("PP", []).text([roman(notes)]);
         }
     }
     for (title, entries) in [("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES), ("EXIT STATUS", EXIT_CODES)] {
@@ -113,7 +112,6 @@ fn own_sections(path: &[&str], related: &[String]) -> Roff {
 /// The page above it and those below it; of the main page all commands.
 fn siblings(command: &Command, path: &[&str]) -> Vec<String> {
     let above = path.split_last().map(|(_, above)| name_of(above));
-    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
-    let below = below.map(|below| name_of(&[path, &[below.get_name()]].concat()));
+    let below = command.get_subcommands().map(|below| name_of(&[path, &[below.get_name()]].concat()));
     above.into_iter().chain(below).collect()
 }

@@ -8,18 +8,18 @@ use super::terminal::prompt;
 use crate::cli::McpFlags;
 use crate::conclusion::Conclusion;
 use crate::mcp::{self, McpOptions};
-use crate::settings::flags::{ScopeFlags, SweepFlags};
-use crate::settings::{Environment, Settings};
+use crate::settings::database::find_database;
+use crate::settings::flags::SweepFlags;
+use crate::settings::{Environment, Settings, table};
 
 pub fn run(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
-    let McpFlags { database, allow_changes, asker, links, policy } = flags;
+    let McpFlags { allow_changes, asker } = flags;
     // One alone: several are refused, by their names.
-    let url = environment.database(&database)?;
-    let scope = ScopeFlags { database, links, policy, ..ScopeFlags::default() };
-    let Settings { cycle, .. } = Settings::resolve(SweepFlags { scope, ..SweepFlags::default() }, environment)?;
+    let url = find_database(environment)?;
+    let Settings { cycle, .. } = Settings::resolve(SweepFlags::default(), environment)?;
     let options = McpOptions {
         sweep: cycle.at(&url).sweep,
-        step_stalled_after: environment.step_stalled_after()?,
+        step_stalled_after: table::step_stalled_after(environment)?,
         allows_changes: allow_changes,
         asker: if allow_changes { environment.person(asker)? } else { asker.unwrap_or_default() },
     };

@@ -2,20 +2,21 @@
 
 use anyhow::Result;
 
-use super::terminal::{confirm, confirm_in, say};
+use super::terminal::{Printer, say};
 use super::{host, uninstall};
-use crate::cli::{Layout, MigrateFlags};
+use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
+use crate::settings::database::{create_database, find_database};
 use crate::store::Access;
 use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::text::redact;
 
-pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let url = environment.database(&flags.database)?;
+pub fn run(flags: MigrateFlags, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+    let url = find_database(environment)?;
     if flags.uninstall {
-        return uninstall::run(&url, &flags, quiet);
+        return uninstall::run(&url, &flags, printer);
     }
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
         return Err(usage("--with-listen: only PostgreSQL can notify of runs that end").into());
@@ -30,22 +31,20 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
         say(&print(&db, &plan, &wanted)?);
         return Ok(Conclusion::Done);
     }
-    environment.create_database(&url)?;
+    create_database(&url, environment)?;
     let plan = migrate(&mut url.connect(Access::Write)?, &wanted).map_err(|error| url.explain(error))?;
     let name = plan.host.name();
-    let layout = flags.layout.get();
     let text = match plan.missing.as_slice() {
         [] => format!("The schema is up to date (host {name}).\n"),
         ran => format!("Migrated (host {name}):\n  {}\n", ran.join("\n  ")),
     };
-    confirm_in(layout, quiet, &text, "migrate", &plan.missing);
-    let quiet = quiet || layout == Layout::Json;
+    printer.confirm_done(&text, "migrate", &plan.missing);
     if let Url::Sqlite(path) = &url {
-        confirm(quiet, &format!("Database: {}\n", redact(&path.to_string_lossy())));
+        printer.confirm(&format!("Database: {}\n", redact(&path.to_string_lossy())));
     }
     if let (Url::Sqlite(_), Some(folder)) = (&url, &flags.host_dir) {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        confirm(quiet, &format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
+        printer.confirm(&format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
     }
     Ok(Conclusion::Done)
 }

@@ -2,20 +2,14 @@
 
 use anyhow::Result;
 
-use super::terminal::{print_wrapped, say_done};
-use crate::cli::{Layout, NotifyCommand};
+use super::terminal::{Layout, print_wrapped, say_done};
 use crate::conclusion::{Conclusion, config};
 use crate::notify::trial::send_tests;
 use crate::settings::Environment;
+use crate::settings::resolve::notify;
 
-pub fn run(command: NotifyCommand, environment: &Environment) -> Result<Conclusion> {
-    match command {
-        NotifyCommand::Test(flags) => test(flags.layout.get(), environment),
-    }
-}
-
-fn test(layout: Layout, environment: &Environment) -> Result<Conclusion> {
-    let results = send_tests(&environment.notify()?);
+pub fn test(layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let results = send_tests(&notify(environment)?);
     if results.is_empty() {
         let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
         return Err(config(format!("nobody can be notified: set {names}")).into());

@@ -6,13 +6,13 @@ use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
-use super::terminal::{print_wrapped, say};
-use crate::cli::Layout;
+use super::terminal::{Layout, print_wrapped, say};
 use crate::conclusion::usage;
 use crate::report::grid::ROWS_MAX;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
-use crate::settings::flags::{DatabaseFlag, PolicyFlags};
+use crate::settings::database::find_database;
+use crate::settings::resolve::policy;
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::errors::Refused;
 use crate::store::db::ids::IdType;
@@ -29,15 +29,14 @@ pub struct OpenDatabase {
 }
 
 impl OpenDatabase {
-    /// Has `body` ask or change something in the database that the flag or the environment names.
+    /// Has `body` ask or change something in the database that is named.
     pub fn ask<T: Send + 'static>(
         purpose: Purpose,
-        flag: &DatabaseFlag,
         environment: &Environment,
         body: impl FnOnce(&mut OpenDatabase) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-        environment.database(flag)?.ask(&timeouts, move |url| body(&mut OpenDatabase::of(url, timeouts, purpose)?))
+        let (_, timeouts) = policy(environment)?;
+        find_database(environment)?.ask(&timeouts, move |url| body(&mut OpenDatabase::of(url, timeouts, purpose)?))
     }
 
     pub fn of(url: &Url, timeouts: Timeouts, purpose: Purpose) -> Result<OpenDatabase> {
@@ -54,7 +53,7 @@ impl OpenDatabase {
         db.in_transaction(self.access, &self.timeouts, |db| body(db, kinds))
     }
 
-    /// The same; what stands in its way is explained as an operator can use it.
+    /// Like `transact`, but what stands in its way is explained as an operator can use it.
     pub fn change<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>) -> Result<T> {
         self.transact(body).map_err(|abort| self.explain(abort))
     }

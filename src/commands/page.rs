@@ -4,11 +4,10 @@ use anyhow::Result;
 
 use crate::conclusion::Conclusion;
 use crate::page::{self, Viewed};
-use crate::settings::flags::PageFlags;
 use crate::settings::{Environment, PageSettings};
 
-pub fn run(flags: PageFlags, environment: &Environment) -> Result<Conclusion> {
-    let PageSettings { databases, viewed, http, options } = PageSettings::resolve(flags, environment)?;
+pub fn run(environment: &Environment) -> Result<Conclusion> {
+    let PageSettings { databases, viewed, http, options } = PageSettings::resolve(environment)?;
     // Files may have come, and others gone.
     page::run(options, http, move || Viewed { databases: databases.find(), ..viewed.clone() })
 }

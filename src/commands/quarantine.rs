@@ -6,8 +6,8 @@ use diesel::QueryResult;
 use serde_json::{Value, json};
 
 use super::open_database::{OpenDatabase, say_list};
-use super::terminal::confirm_in;
-use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
+use super::terminal::{Layout, Printer};
+use crate::cli::{QuarantineCommand, ReleaseFlags, read_subject};
 use crate::conclusion::Conclusion;
 use crate::report::grid;
 use crate::rules::Kind;
@@ -21,17 +21,17 @@ use crate::store::work::quarantine::{self, Failure};
 use crate::store::{Db, Label};
 use crate::text::redact;
 
-pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+pub fn run(command: QuarantineCommand, printer: Printer, environment: &Environment) -> Result<Conclusion> {
     match command {
-        QuarantineCommand::List(flags) => list(&flags, environment),
-        QuarantineCommand::Release(flags) => release(flags, quiet, environment),
+        QuarantineCommand::List => list(printer.layout, environment),
+        QuarantineCommand::Release(flags) => release(flags, printer, environment),
     }
 }
 
-fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let ReleaseFlags { subject, all, database, layout } = flags;
-    let one = if all { None } else { Some(subject.read(&["quarantine", "release"])?) };
-    let released = OpenDatabase::ask(Purpose::Release, &database, environment, move |opened| match one {
+fn release(flags: ReleaseFlags, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+    let ReleaseFlags { subject, all } = flags;
+    let one = if all { None } else { Some(read_subject(subject, &["quarantine", "release"])?) };
+    let released = OpenDatabase::ask(Purpose::Release, environment, move |opened| match one {
         Some((kind, name)) => release_one(opened, kind, &name).map(|released| vec![released]),
         None => release_all(opened),
     })?;
@@ -41,7 +41,7 @@ fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Resul
         (_, [_]) => "Released 1 subject; the next sweep examines it again\n".to_owned(),
         (_, all) => format!("Released {} subjects; the next sweep examines them again\n", all.len()),
     };
-    confirm_in(layout.get(), quiet, &text, "quarantine release", &released);
+    printer.confirm_done(&text, "quarantine release", &released);
     Ok(Conclusion::Done)
 }
 
@@ -74,8 +74,8 @@ fn release_all(opened: &mut OpenDatabase) -> Result<Vec<String>> {
     Ok(released.iter().map(|(kind, id)| format!("{} {}", redact(kind), redact(&id.0))).collect())
 }
 
-fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+fn list(layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, environment, |opened| {
         opened.change(|db, kinds| {
             let (rows, more) = quarantine::longest(db)?;
             let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
@@ -83,7 +83,7 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
             Ok((rows, more, db.now()?))
         })
     })?;
-    say_list(flags.layout.get(), "quarantine", (&rows, more), document, |rows| table(rows, now));
+    say_list(layout, "quarantine", (&rows, more), document, |rows| table(rows, now));
     Ok(Conclusion::Done)
 }
 

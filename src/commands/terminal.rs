@@ -8,14 +8,13 @@ use std::time::Duration;
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use crate::cli::Layout;
-use crate::report::page;
+use crate::report::{Format, page};
 use crate::sweep::Cancel;
 
 /// How soon Ctrl-C is noticed.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Is there somebody to ask?
+/// True if there is somebody to ask.
 pub fn is_interactive() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
@@ -30,7 +29,7 @@ pub fn is_confirmed(question: &str, cancel: &Cancel) -> bool {
     matches!(answer.map(|answer| answer.trim().to_lowercase()).as_deref(), Some("yes" | "y"))
 }
 
-/// A line of stdin. None: a signal came first, or there is no more to read.
+/// Reads a line of stdin. None: a signal came first, or there is no more to read.
 fn answer(cancel: &Cancel) -> Option<String> {
     let (line, read) = channel();
     thread::spawn(move || {
@@ -53,18 +52,45 @@ pub fn prompt(text: &str) {
     let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
 }
 
-/// Confirms what was done, to whoever wants to hear it.
-pub fn confirm(quiet: bool, text: &str) {
-    if !quiet {
-        print_wrapped(text);
+/// How something that is no report of a sweep is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// For people.
+    Table,
+    /// One document.
+    Json,
+}
+
+impl From<Format> for Layout {
+    fn from(format: Format) -> Layout {
+        match format {
+            Format::Table => Layout::Table,
+            Format::Json | Format::Ndjson => Layout::Json,
+        }
     }
 }
 
-/// Confirms what a command has done, in JSON by the names of all that it was done to.
-pub fn confirm_in(layout: Layout, quiet: bool, text: &str, command: &str, done: &[String]) {
-    match layout {
-        Layout::Table => confirm(quiet, text),
-        Layout::Json => say_done(command, done, &[]),
+/// How a command says what it has done.
+#[derive(Clone, Copy, Debug)]
+pub struct Printer {
+    pub layout: Layout,
+    pub is_quiet: bool,
+}
+
+impl Printer {
+    /// Confirms what was done to people who want to hear it.
+    pub fn confirm(self, text: &str) {
+        if self.layout == Layout::Table && !self.is_quiet {
+            print_wrapped(text);
+        }
+    }
+
+    /// Confirms what a command has done: in JSON by the names of all that it was done to.
+    pub fn confirm_done(self, text: &str, command: &str, done: &[String]) {
+        match self.layout {
+            Layout::Table => self.confirm(text),
+            Layout::Json => say_done(command, done, &[]),
+        }
     }
 }
 

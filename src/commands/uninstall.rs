@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 
-use super::terminal::{confirm_in, is_confirmed, is_interactive, print_wrapped, prompt, say};
-use crate::cli::{Layout, MigrateFlags};
+use super::terminal::{Layout, Printer, is_confirmed, is_interactive, print_wrapped, prompt, say};
+use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::store::Access;
 use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{Extent, Removal, print_removal, removal, uninstall};
 use crate::sweep::Cancel;
 
-pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
+pub fn run(url: &Url, flags: &MigrateFlags, printer: Printer) -> Result<Conclusion> {
     let access = if flags.print { Access::ReadOnly } else { Access::Write };
     let mut db = url.connect(access)?;
     let extent = if flags.keep_ledger { Extent::AllButTheLedger } else { Extent::Everything };
@@ -22,7 +22,7 @@ pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
     if !flags.yes && !is_interactive() {
         return Err(usage("nothing was removed: --uninstall asks at a terminal; elsewhere, add --yes").into());
     }
-    match flags.layout.get() {
+    match printer.layout {
         Layout::Table => print_wrapped(&shown(&removal)),
         Layout::Json => prompt(&shown(&removal)),
     }
@@ -32,7 +32,7 @@ pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
     }
     let removed = uninstall(&mut db, extent).map_err(|error| url.explain(error))?;
     let text = format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  "));
-    confirm_in(flags.layout.get(), quiet, &text, "migrate --uninstall", &removed.folders);
+    printer.confirm_done(&text, "migrate --uninstall", &removed.folders);
     Ok(Conclusion::Done)
 }
 

@@ -22,6 +22,9 @@ use crate::rules::Id;
 use crate::screen::Agents;
 use crate::screen::report::{VARIABLE, shortened};
 use crate::settings::Environment;
+use crate::settings::database::{find_database, is_new, prepare_directory};
+use crate::settings::resolve::{notify, policy};
+use crate::settings::table;
 use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{Wanted, migrate};
 use crate::store::hosts::rights::Purpose;
@@ -48,16 +51,17 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
         report_event(event, environment);
         return Ok(Conclusion::Done);
     }
-    let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
-    let (interval, tenant) = environment.watch(std::mem::take(&mut flags.interval), flags.tenant.take())?;
-    let host_url = environment.host_url(std::mem::take(&mut flags.links))?;
-    let notify = environment.notify()?;
+    let (policy, timeouts) = policy(environment)?;
+    let interval = KeeperOptions::interval(&policy);
+    let tenant = flags.tenant.take();
+    let host_url = table::host_url(environment)?;
+    let notify = notify(environment)?;
     let subscriptions = notify.subscriptions();
     if let Some(path) = flags.log.as_deref() {
         refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", redact(&path.to_string_lossy()))))?;
     }
-    let url = environment.database(&flags.database)?;
-    if let (true, Url::Sqlite(path)) = (environment.is_new(&url), &url) {
+    let url = find_database(environment)?;
+    if let (true, Url::Sqlite(path)) = (is_new(&url, environment), &url) {
         make_database(path, environment)?;
     }
     let target = target(&mut flags, environment)?;
@@ -101,7 +105,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
 /// several make one at the same moment, one is kept, and nobody sees half of it.
 fn make_database(path: &Path, environment: &Environment) -> Result<()> {
     // This makes its directory as well.
-    environment.prepare_directory(&Url::Sqlite(path.to_owned()))?;
+    prepare_directory(&Url::Sqlite(path.to_owned()), environment)?;
     let new = path.with_extension(format!("{}.new", Id::generate()));
     let url = Url::Sqlite(new.clone());
     url.create()?;

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use anyhow::Result;
 use chrono::TimeDelta;
 use tracing::{info, warn};
 
-use crate::conclusion::config;
 use crate::cycle::CycleOptions;
 use crate::page::PageOptions;
 use crate::schedule::Schedule;
@@ -36,10 +34,6 @@ pub struct DaemonOptions {
     pub listen: bool,
     /// Where to listen; none: where it sweeps.
     pub listen_url: Option<Url>,
-    /// How long after the end of a run its issue is swept; none: as long as its host needs to say what follows.
-    pub listen_grace: Option<Duration>,
-    /// A sweep that makes no progress for longer is taken to hang.
-    pub hung_after: Duration,
 }
 
 impl DaemonOptions {
@@ -57,8 +51,6 @@ impl DaemonOptions {
             page_options: PageOptions::default(),
             listen: false,
             listen_url: None,
-            listen_grace: None,
-            hung_after: Duration::from_secs(300),
         }
     }
 
@@ -68,17 +60,10 @@ impl DaemonOptions {
         (self.listen && matches!(database, Url::Postgres(..))).then_some(Source { database, connection })
     }
 
-    /// Refuses to react sooner after the end of a run than its host needs: a wake of ours would run beside what the
-    /// host is about to queue.
-    pub fn refuse_too_soon(&self, hosts: Duration) -> Result<()> {
-        match self.listen_grace.filter(|ours| self.listen && *ours < hosts) {
-            None => Ok(()),
-            Some(ours) => Err(config(format!(
-                "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a \
-                 run this host queues what follows"
-            ))
-            .into()),
-        }
+    /// The time without progress after which a sweep is taken to hang. One statement is one step, so that a statement
+    /// which takes as long as it may is none: ten of them are.
+    pub fn hung_after(&self) -> Duration {
+        10 * self.cycle.sweep.timeouts.statement.to_std().unwrap_or_default()
     }
 }
 

@@ -88,8 +88,8 @@ impl Places {
     }
 
     /// When the first issue is due of which a run has ended.
-    pub fn react_at(&self, options: &DaemonOptions) -> Option<Instant> {
-        self.0.iter().filter_map(|place| place.react_at(options)).min()
+    pub fn react_at(&self) -> Option<Instant> {
+        self.0.iter().filter_map(Place::react_at).min()
     }
 
     /// The next news of runs that end, and of which database they are. The future may be dropped and asked for again.
@@ -184,20 +184,20 @@ impl Place {
 
     /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a
     /// little longer, since the clocks of both may differ.
-    fn reaction_grace(&self, options: &DaemonOptions) -> Option<Duration> {
-        let grace = options.listen_grace.unwrap_or(self.run_end_grace?);
+    fn reaction_grace(&self) -> Option<Duration> {
+        let grace = self.run_end_grace?;
         Some(grace + grace / 10)
     }
 
     /// When the first issue is due of which a run has ended.
-    pub fn react_at(&self, options: &DaemonOptions) -> Option<Instant> {
-        self.reaction_grace(options).filter(|_| !self.outage.lasts()).and_then(|grace| self.run_ends.due_at(grace))
+    pub fn react_at(&self) -> Option<Instant> {
+        self.reaction_grace().filter(|_| !self.outage.lasts()).and_then(|grace| self.run_ends.due_at(grace))
     }
 
     /// The sweep of the issues that are due, as far as the bound for this minute allows: the sweep's own transaction,
     /// at once instead of at the next time of the schedule. None: the schedule looks at them.
     pub fn reaction(&mut self, options: &DaemonOptions) -> Option<Options> {
-        let grace = self.reaction_grace(options)?;
+        let grace = self.reaction_grace()?;
         let due = self.run_ends.take_due(grace);
         // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
         let (Some(held), None) = (self.held_issues.clone(), &self.trouble) else { return None };
@@ -263,10 +263,9 @@ impl Place {
     }
 
     /// Notes that the database can be swept, and what its host needs after the end of a run; true if it was away.
-    pub fn in_order(&mut self, run_end_grace: Duration, options: &DaemonOptions) -> Result<bool> {
-        options.refuse_too_soon(run_end_grace)?;
+    pub fn in_order(&mut self, run_end_grace: Duration) -> bool {
         self.run_end_grace = Some(run_end_grace);
-        Ok(self.is_back())
+        self.is_back()
     }
 
     /// Notes that the database answers; true if it was away.

@@ -2,8 +2,8 @@
 
 use super::route::{Link, Route};
 use super::shown::{Minute, Shown, age};
-use crate::rules::{Id, Kind};
 use crate::rules::display::humanize;
+use crate::rules::{Id, Kind};
 use crate::store::read::overview::{Attention, Item, Overview, PlannedSubject};
 
 pub struct ItemView {

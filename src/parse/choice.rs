@@ -7,8 +7,6 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
-use crate::store::Durable;
-use crate::store::connect::open::StatementCache;
 use crate::store::hosts::folders;
 use crate::store::work::exemptions::Exempts;
 use crate::store::work::outbox::Event;
@@ -41,10 +39,9 @@ pub const CHECK: Choice<Promise> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();
+/// How something that is no report of a sweep is printed.
+pub const LAYOUT: Choice<Format> = Choice(|| &[Format::Table, Format::Json], |format| FORMAT.name(format));
 pub const LOG_FORMAT: Choice<LogFormat> = Choice::all();
-pub const STATEMENT_CACHE: Choice<StatementCache> = Choice::all();
-/// Which commits wait for the disk.
-pub const DURABLE: Choice<Durable> = Choice::all();
 pub const ESCALATION: Choice<Escalation> = Choice::all();
 /// Into which programs something may be typed; by default it depends on the program.
 pub const NUDGES: Choice<Nudges> = Choice(
@@ -68,7 +65,7 @@ impl<T: Copy> Choice<T> {
         self.1(value)
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
         (self.0)().iter().map(|value| self.name(*value))
     }
 
@@ -120,8 +117,6 @@ mod tests {
         check(HOST);
         check(CHECK);
         check(SWITCH);
-        check(STATEMENT_CACHE);
-        check(DURABLE);
         check(ESCALATION);
         check(NUDGES);
     }

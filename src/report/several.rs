@@ -5,8 +5,8 @@ use anyhow::{Error, Result};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use super::json::{fields, line};
 use super::Printer;
+use super::json::{fields, line};
 use super::page;
 use super::summary::done_and_left;
 use crate::conclusion::{Conclusion, conclusion_of};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
-use super::grid::{self, ROWS_MAX, GridRow};
+use super::grid::{self, GridRow, ROWS_MAX};
 use super::page::{self, Page};
 use super::summary::{coloured, counts, summary};
 use crate::rules::display::HumanDuration;

@@ -129,7 +129,7 @@ impl Decision {
             }
             Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::Crashed(_)) => {
-                "it is started again, a pause (sweep pause), or an exemption (sweep exempt add)"
+                "it is started again, a pause (sweep session pause), or an exemption (sweep exempt add)"
             }
             Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotAtPrompt) => "progress, its end, or an exemption (sweep exempt add)",

@@ -250,7 +250,7 @@ impl Requested for StepFacts {
 impl Requested for SessionFacts {
     fn objection(&self, request: Request, _policy: &Policy) -> Option<Refusal> {
         if request == Request::Resume {
-            let advice = "it is paused: sweep pause";
+            let advice = "it is paused: sweep session pause";
             return (!self.session.is_paused).then(|| Refusal::new("its stall detection is not paused", advice));
         }
         if self.session.status != "active" {
@@ -269,7 +269,7 @@ impl Requested for SessionFacts {
 }
 
 /// What has people and sweeps look after a paused session again.
-const PAUSE_ENDS: &str = "its pause ends: sweep resume";
+const PAUSE_ENDS: &str = "its pause ends: sweep session resume";
 
 /// Why nobody may disturb a session now. Any command that is pending keeps another one away, however old it is.
 fn not_to_be_disturbed(facts: &SessionFacts) -> Option<Refusal> {
@@ -295,7 +295,10 @@ fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
 /// Why the process of a session may not be started now.
 fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
     let Some(ended) = &facts.session.ended else {
-        return Some(Refusal::new("its process runs", "its process ends; to type something into it: sweep nudge"));
+        return Some(Refusal::new(
+            "its process runs",
+            "its process ends; to type something into it: sweep session nudge",
+        ));
     };
     let issue = facts.issue.as_ref();
     match ended.exit_code {
@@ -314,7 +317,7 @@ fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
 
 fn has_ended(facts: &SessionFacts) -> Refusal {
     let how = facts.session.ended.map(|ended| ended.describe()).unwrap_or_default();
-    Refusal::new(format!("its process has ended {how}"), "it is started again: sweep relaunch")
+    Refusal::new(format!("its process has ended {how}"), "it is started again: sweep session relaunch")
 }
 
 #[cfg(test)]

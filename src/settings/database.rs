@@ -8,13 +8,13 @@ use secrecy::ExposeSecret;
 use tracing::warn;
 
 use super::environment::{Environment, shown_path};
-use super::flags::DatabaseFlag;
+use super::table;
 use crate::conclusion::{config, usage};
 use crate::files;
 use crate::store::connect::databases::{Databases, Found, Named};
-use crate::store::connect::open::Url;
 use crate::store::connect::open::conninfo::{Conninfo, ServerPlace, without_clear_text};
 use crate::store::connect::open::patience::CONNECT_TIMEOUT;
+use crate::store::connect::open::{StatementCache, Url};
 use crate::store::hosts::folders;
 use crate::text::redact;
 
@@ -22,181 +22,176 @@ use crate::text::redact;
 const DEAD_AFTER: [(&str, &str); 4] =
     [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
-/// Of those that are too many.
+/// How many are named of those that are too many.
 const NAMES_MAX: usize = 5;
 
 pub const LISTEN_URL: &str = "SWEEP_LISTEN_URL";
 
-impl Environment {
-    /// The one database of a command that takes no more.
-    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
-        let databases = self.databases(flags)?;
-        match (databases.only(), databases.find().as_slice()) {
-            (Some(url), _) | (None, [Found { url, .. }]) => Ok(url.clone()),
-            (None, several) => {
-                let number = several.len();
-                let names = several.iter().take(NAMES_MAX).filter_map(|found| found.name.as_deref());
-                let names: Vec<&str> = names.chain((NAMES_MAX < number).then_some("…")).collect();
-                let names = names.join(", ");
-                Err(usage(format!("{number} databases are named, and this command takes one: {names}")).into())
-            }
+/// The one database of a command that takes no more.
+pub fn find_database(environment: &Environment) -> Result<Url> {
+    let databases = find_databases(environment)?;
+    match (databases.only(), databases.find().as_slice()) {
+        (Some(url), _) | (None, [Found { url, .. }]) => Ok(url.clone()),
+        (None, several) => {
+            let number = several.len();
+            let names = several.iter().take(NAMES_MAX).filter_map(|found| found.name.as_deref());
+            let names: Vec<&str> = names.chain((NAMES_MAX < number).then_some("…")).collect();
+            let names = names.join(", ");
+            Err(usage(format!("{number} databases are named, and this command takes one: {names}")).into())
         }
-    }
-
-    /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
-    /// embedded database in the data directory.
-    pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
-        if let Some(directory) = self.variables()?.host_dir()? {
-            folders::trust(&folders::in_directory(&directory).context("SWEEP_HOST_DIR")?);
-        }
-        let urls = self.named_databases(&flags.database)?;
-        let urls = urls.into_iter().map(|url| self.completed(url, flags));
-        let named = urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?;
-        Ok(Databases { named, is_typed: !flags.database.is_empty() })
-    }
-
-    fn completed(&self, url: Url, flags: &DatabaseFlag) -> Result<Url> {
-        let url = self.complete(url)?;
-        let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
-        if let (Some(pooler), None) = (self.pooler(&url), cache) {
-            warn_of_pooler(&pooler);
-        }
-        Ok(self.with_patience(url.with(cache.unwrap_or_default())))
-    }
-
-    /// Where the daemon listens, unless it is where it sweeps.
-    pub fn listen_url(&self) -> Result<Option<Url>> {
-        let Some(url) = self.secret(LISTEN_URL)? else { return Ok(None) };
-        let refuse = |why: &str| config(format!("{}: {why}", self.origin(LISTEN_URL)));
-        match Url::parse(url.expose_secret()).map_err(|why| refuse(&why))? {
-            Url::Sqlite(_) => Err(refuse("only PostgreSQL can notify of runs that end, expected postgres://…").into()),
-            url @ Url::Postgres(..) => Ok(Some(self.with_patience(self.complete(url)?))),
-        }
-    }
-
-    /// The transaction pooler that this URL leads to, if its name says so.
-    pub fn pooler(&self, url: &Url) -> Option<String> {
-        let conninfo = url.conninfo()?;
-        let port = conninfo.get("port").or_else(|| self.get("PGPORT")).unwrap_or("5432");
-        pooler(conninfo.get("host")?, port).map(str::to_owned)
-    }
-
-    /// Libpq would wait for ever, also for a server that vanished without a word.
-    fn with_patience(&self, url: Url) -> Url {
-        warn_if_unverified(&url);
-        let url = url.or("fallback_application_name", "sweep");
-        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        url.or("connect_timeout", self.get("PGCONNECT_TIMEOUT").unwrap_or(CONNECT_TIMEOUT))
-    }
-
-    fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {
-        if !flags.is_empty() {
-            let urls = flags.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
-            let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
-            if urls.iter().any(Url::holds_a_password) {
-                warn_of_the_command_line();
-            }
-            return Ok(urls);
-        }
-        if let Some(url) = self.secret("DATABASE_URL")? {
-            let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
-            return Url::parse(url.expose_secret()).map(|url| vec![url]).map_err(|why| refuse(why).into());
-        }
-        if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(vec![Url::postgres("")]);
-        }
-        Ok(vec![Url::Sqlite(self.embedded_database()?)])
-    }
-
-    /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's
-    /// file would come before them: then libpq is left alone with it.
-    fn complete(&self, url: Url) -> Result<Url> {
-        let service = [("PGSERVICE", "service")];
-        let others = [("PGHOST", "host"), ("PGHOSTADDR", "hostaddr"), ("PGSSLMODE", "sslmode")];
-        let add = |url: Url, variables: &[(&str, &str)]| {
-            let set = variables.iter().filter_map(|(variable, parameter)| Some((*parameter, self.get(variable)?)));
-            set.fold(url, |url, (parameter, value)| url.or(parameter, value))
-        };
-        let url = add(url, &service);
-        let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
-        let url = if has_service { url } else { add(url, &others) };
-        self.refuse_others_files(&url)?;
-        self.with_authentication(url)
-    }
-
-    /// By PGREQUIREAUTH, which libpq would read. Over TLS it may allow a password in clear text, but elsewhere only the
-    /// URL itself may.
-    fn with_authentication(&self, url: Url) -> Result<Url> {
-        let is_settled = |conninfo: &Conninfo| conninfo.get("require_auth").is_some() || conninfo.is_encrypted();
-        match (url.conninfo(), self.get("PGREQUIREAUTH")) {
-            (Some(conninfo), Some(methods)) if !is_settled(&conninfo) => match without_clear_text(methods) {
-                Some(methods) => Ok(url.or("require_auth", &methods)),
-                None => Err(config(format!(
-                    "PGREQUIREAUTH={methods}: a password is given in clear text over TLS alone (sslmode=require or \
-                     more), or if the URL itself says require_auth=password"
-                ))
-                .into()),
-            },
-            _ => Ok(url),
-        }
-    }
-
-    /// What libpq reads besides: whoever writes these files chooses which server gets the password, or which password
-    /// it gets. libpq itself says what it leaves out of account on stderr, if at all.
-    fn refuse_others_files(&self, url: &Url) -> Result<()> {
-        const FILES: [(&str, &str, &str); 2] =
-            [("servicefile", "PGSERVICEFILE", ".pg_service.conf"), ("passfile", "PGPASSFILE", ".pgpass")];
-        let Some(conninfo) = url.conninfo() else { return Ok(()) };
-        for (parameter, variable, at_home) in FILES {
-            let named = conninfo.get(parameter).map(|path| (parameter, path));
-            let named = named.or_else(|| Some((variable, self.get(variable)?)));
-            let (name, path) = match named {
-                Some((name, path)) => (format!("{name} {}", shown_path(path)), PathBuf::from(path)),
-                None => match dirs::home_dir() {
-                    Some(home) => (format!("~/{at_home}"), home.join(at_home)),
-                    None => continue,
-                },
-            };
-            let is_private = files::is_private(&path).map_err(|why| config(format!("{name}: {why}")))?;
-            if parameter == "passfile" && !is_private {
-                warn_of_others(&name);
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only:
-    /// in a path that was given, one that is missing is more likely a mistake.
-    pub fn create_database(&self, url: &Url) -> Result<()> {
-        self.prepare_directory(url)?;
-        url.create()
-    }
-
-    pub fn prepare_directory(&self, url: &Url) -> Result<()> {
-        if let (Url::Sqlite(path), Ok(default)) = (url, self.embedded_database())
-            && let Some(directory) = default.parent().filter(|_| *path == default)
-        {
-            let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
-            files::make_private_directory(directory).map_err(refuse)?;
-        }
-        Ok(())
-    }
-
-    fn embedded_database(&self) -> Result<PathBuf> {
-        let directory = self
-            .data_directory()
-            .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
-        Ok(directory.join("sweep.db"))
-    }
-
-    /// Is it the embedded database of this user, which nobody has used yet?
-    pub fn is_new(&self, url: &Url) -> bool {
-        let default = self.embedded_database();
-        matches!((url, default), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
     }
 }
 
-/// One in transaction mode, known by its host's name. Supabase's is one at port 6543, and keeps a session at 5432.
+/// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the embedded
+/// database in the data directory.
+pub fn find_databases(environment: &Environment) -> Result<Databases> {
+    if let Some(directory) = table::host_dir(environment)? {
+        folders::trust(&folders::in_directory(&directory).context("SWEEP_HOST_DIR")?);
+    }
+    let urls = named_databases(environment)?.into_iter();
+    let named = urls.map(|url| {
+        let url = complete(url, environment)?;
+        let url = if pooler_at(&url, environment).is_some() { url.with(StatementCache::off()) } else { url };
+        Ok(Named::of(with_patience(url, environment)))
+    });
+    let is_typed = !environment.typed_databases().is_empty();
+    Ok(Databases { named: named.collect::<Result<_>>()?, is_typed })
+}
+
+/// Where the daemon listens, if that is not where it sweeps.
+pub fn listen_url(environment: &Environment) -> Result<Option<Url>> {
+    let Some(url) = environment.secret(LISTEN_URL)? else { return Ok(None) };
+    let refuse = |why: &str| config(format!("{}: {why}", environment.origin(LISTEN_URL)));
+    match Url::parse(url.expose_secret()).map_err(|why| refuse(&why))? {
+        Url::Sqlite(_) => Err(refuse("only PostgreSQL can notify of runs that end, expected postgres://…").into()),
+        url @ Url::Postgres(..) => Ok(Some(with_patience(complete(url, environment)?, environment))),
+    }
+}
+
+/// The transaction pooler that this URL leads to, if its name says so.
+pub fn pooler_at(url: &Url, environment: &Environment) -> Option<String> {
+    let conninfo = url.conninfo()?;
+    let port = conninfo.get("port").or_else(|| environment.get("PGPORT")).unwrap_or("5432");
+    pooler(conninfo.get("host")?, port).map(str::to_owned)
+}
+
+/// Libpq would wait for ever, also for a server that vanished without a word.
+fn with_patience(url: Url, environment: &Environment) -> Url {
+    warn_if_unverified(&url);
+    let url = url.or("fallback_application_name", "sweep");
+    let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
+    url.or("connect_timeout", environment.get("PGCONNECT_TIMEOUT").unwrap_or(CONNECT_TIMEOUT))
+}
+
+fn named_databases(environment: &Environment) -> Result<Vec<Url>> {
+    let typed = environment.typed_databases();
+    if !typed.is_empty() {
+        let urls = typed.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
+        let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
+        if urls.iter().any(Url::holds_a_password) {
+            warn_of_the_command_line();
+        }
+        return Ok(urls);
+    }
+    if let Some(url) = environment.secret("DATABASE_URL")? {
+        let refuse = |why| config(format!("{}: {why}", environment.origin("DATABASE_URL")));
+        return Url::parse(url.expose_secret()).map(|url| vec![url]).map_err(|why| refuse(why).into());
+    }
+    if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| environment.get(name).is_some()) {
+        return Ok(vec![Url::postgres("")]);
+    }
+    Ok(vec![Url::Sqlite(embedded_database(environment)?)])
+}
+
+/// Adds what libpq would take from its own variables, as far as it matters for where a password goes. A service's
+/// file would come before them: then libpq is left alone with it.
+fn complete(url: Url, environment: &Environment) -> Result<Url> {
+    let service = [("PGSERVICE", "service")];
+    let others = [("PGHOST", "host"), ("PGHOSTADDR", "hostaddr"), ("PGSSLMODE", "sslmode")];
+    let add = |url: Url, variables: &[(&str, &str)]| {
+        let set = variables.iter().filter_map(|(variable, parameter)| Some((*parameter, environment.get(variable)?)));
+        set.fold(url, |url, (parameter, value)| url.or(parameter, value))
+    };
+    let url = add(url, &service);
+    let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
+    let url = if has_service { url } else { add(url, &others) };
+    refuse_others_files(&url, environment)?;
+    with_authentication(url, environment)
+}
+
+/// Adds the methods of PGREQUIREAUTH, which libpq would read. Over TLS it may allow a password in clear text, but
+/// elsewhere only the URL itself may.
+fn with_authentication(url: Url, environment: &Environment) -> Result<Url> {
+    let is_settled = |conninfo: &Conninfo| conninfo.get("require_auth").is_some() || conninfo.is_encrypted();
+    match (url.conninfo(), environment.get("PGREQUIREAUTH")) {
+        (Some(conninfo), Some(methods)) if !is_settled(&conninfo) => match without_clear_text(methods) {
+            Some(methods) => Ok(url.or("require_auth", &methods)),
+            None => Err(config(format!(
+                "PGREQUIREAUTH={methods}: a password is given in clear text over TLS alone (sslmode=require or \
+                 more), or if the URL itself says require_auth=password"
+            ))
+            .into()),
+        },
+        _ => Ok(url),
+    }
+}
+
+/// Refuses files of others that libpq reads besides: their owners would choose which server gets the password, or
+/// which password it gets. libpq itself says what it leaves out of account on stderr, if at all.
+fn refuse_others_files(url: &Url, environment: &Environment) -> Result<()> {
+    const FILES: [(&str, &str, &str); 2] =
+        [("servicefile", "PGSERVICEFILE", ".pg_service.conf"), ("passfile", "PGPASSFILE", ".pgpass")];
+    let Some(conninfo) = url.conninfo() else { return Ok(()) };
+    for (parameter, variable, at_home) in FILES {
+        let named = conninfo.get(parameter).map(|path| (parameter, path));
+        let named = named.or_else(|| Some((variable, environment.get(variable)?)));
+        let (name, path) = match named {
+            Some((name, path)) => (format!("{name} {}", shown_path(path)), PathBuf::from(path)),
+            None => match dirs::home_dir() {
+                Some(home) => (format!("~/{at_home}"), home.join(at_home)),
+                None => continue,
+            },
+        };
+        let is_private = files::is_private(&path).map_err(|why| config(format!("{name}: {why}")))?;
+        if parameter == "passfile" && !is_private {
+            warn_of_others(&name);
+        }
+    }
+    Ok(())
+}
+
+/// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only:
+/// in a path that was given, one that is missing is more likely a mistake.
+pub fn create_database(url: &Url, environment: &Environment) -> Result<()> {
+    prepare_directory(url, environment)?;
+    url.create()
+}
+
+pub fn prepare_directory(url: &Url, environment: &Environment) -> Result<()> {
+    if let (Url::Sqlite(path), Ok(default)) = (url, embedded_database(environment))
+        && let Some(directory) = default.parent().filter(|_| *path == default)
+    {
+        let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
+        files::make_private_directory(directory).map_err(refuse)?;
+    }
+    Ok(())
+}
+
+fn embedded_database(environment: &Environment) -> Result<PathBuf> {
+    let directory = environment
+        .data_directory()
+        .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
+    Ok(directory.join("sweep.db"))
+}
+
+/// True if it is the embedded database of this user, which nobody has used yet.
+pub fn is_new(url: &Url, environment: &Environment) -> bool {
+    let default = embedded_database(environment);
+    matches!((url, default), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
+}
+
+/// Recognises a pooler in transaction mode by its host's name. Supabase's is one at port 6543, and keeps a session at
+/// 5432.
 fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
     let is_of_supabase = host.ends_with(".pooler.supabase.com") && port == "6543";
     let is_of_neon = host.ends_with(".neon.tech") && host.split('.').next()?.ends_with("-pooler");
@@ -208,18 +203,6 @@ fn warn_of_others(name: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         warn!("{}: libpq leaves it out of account, since others than its owner may read it: chmod 600", redact(name));
-    });
-}
-
-/// Before the first statement fails there.
-fn warn_of_pooler(host: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        warn!(
-            "{} is a transaction pooler, which may lose prepared statements: set SWEEP_STATEMENT_CACHE=off, or =on if \
-             it keeps them",
-            redact(host)
-        );
     });
 }
 

@@ -1,20 +1,13 @@
 //! What the table of settings consists of, and what `settings!` makes of it.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
-use clap::builder::PathBufValueParser;
 
-use crate::conclusion::{Failure, config};
 use crate::parse::{self, Choice, Entry, List, LogFormat};
-use crate::report::Format;
-use crate::rules::{After, Escalation, Kind};
+use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
-use crate::store::Durable;
-use crate::store::connect::open::StatementCache;
 use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::Shard;
 use crate::store::work::outbox::Event;
@@ -22,6 +15,17 @@ use crate::sweep::KindMode;
 
 /// What the names of all variables begin with.
 pub const PREFIX: &str = "SWEEP_";
+
+/// The variable of the setting of this name.
+pub fn variable(setting: &str) -> String {
+    format!("{PREFIX}{}", setting.to_uppercase())
+}
+
+/// True if it is called as a setting of sweep's is.
+pub fn is_of_sweep(name: &str) -> bool {
+    let is_word = |rest: &str| rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    ["DATABASE_URL", "DATABASE_URL_FILE"].contains(&name) || name.strip_prefix(PREFIX).is_some_and(is_word)
+}
 
 /// Settings that belong together: a section of docs/settings.md.
 pub struct Group {
@@ -40,22 +44,26 @@ pub struct Known {
     /// May be kept in a file of its own, which the variable of the same name and `_FILE` names: it holds a secret, or
     /// names who gets one.
     pub is_secret: bool,
+    /// Refuses a value that cannot be used, with what is expected in its place.
+    pub check: fn(&str) -> Result<(), String>,
+    /// The values of a setting that has few; shells complete them.
+    pub choices: fn() -> Vec<&'static str>,
     /// Its first paragraph is the line in `--help`.
-    doc: String,
+    pub(super) doc: String,
 }
 
 impl Known {
-    pub fn new(name: &'static str, doc: &[&str], default: &[String]) -> Known {
-        Known { name, default: default.concat(), is_secret: false, doc: paragraphs(doc) }
+    pub fn new(name: &'static str, doc: &[&str], default: String) -> Known {
+        Known { name, default, is_secret: false, check: |_| Ok(()), choices: Vec::new, doc: paragraphs(doc) }
     }
 
     pub fn secret(name: &'static str, doc: &[&str]) -> Known {
-        Known { is_secret: true, ..Known::new(name, doc, &[]) }
+        Known { is_secret: true, ..Known::new(name, doc, String::new()) }
     }
 
     /// Its name in the environment.
     pub fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.name.to_uppercase())
+        variable(self.name)
     }
 
     /// The line of `-h` and `--help`.
@@ -76,9 +84,22 @@ impl Known {
         format!("{line}. {}", rest.replace("\n\n", " ")).trim_end().to_owned()
     }
 
+    /// Gives the setting this value, if it can be used.
+    pub fn assign(&self, value: &str) -> Result<Assignment, String> {
+        (self.check)(value)?;
+        Ok(Assignment { name: self.name, value: value.to_owned() })
+    }
+
     fn parts(&self) -> (&str, &str) {
         self.doc.split_once("\n\n").unwrap_or((&self.doc, ""))
     }
+}
+
+/// A setting of the table, with a value that its parser takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub name: &'static str,
+    pub value: String,
 }
 
 /// The lines of a doc comment, each paragraph on one line.
@@ -87,42 +108,26 @@ pub fn paragraphs(lines: &[&str]) -> String {
     text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The group has a heading of its own in `--help`, and is left out of `-h`.
-pub fn heading(title: &'static str) -> Option<&'static str> {
-    Some(title)
-}
-
-/// The group stands among the options that a command has first.
-pub fn plain(_title: &'static str) -> Option<&'static str> {
-    None
-}
-
 /// Makes of the table
-/// - for each group of `options` a struct of clap's flags, with `or` (what no flag gives comes from a variable) and
-///   `apply` (what was given goes into the engine's options);
-/// - `Variables`, which envy reads, with a method for each that reads its value;
+/// - for each setting a function of its name, which reads it from an environment;
+/// - for each group of `engine` the function that puts what is set into the engine's options;
 /// - `GROUPS`: what there is to know of each setting.
 ///
-/// A row is a name, its type, the unit in `--help`, its parser, and `=>` where it goes in the engine's options. What
-/// stands there when nothing is set is the default. For a setting that is handled by hand the default stands behind
-/// `or`.
+/// A row is a name, its type, its parser, and `=>` where it goes in the engine's options. What stands there when
+/// nothing is set is the default. For a setting that is handled by hand the default stands behind `or`.
 macro_rules! settings {
     (
-        options {$(
+        engine {$(
             $(#[doc = $intro:literal])*
-            $group:ident, $place:ident $title:tt {
-                $(let $target:ident: $engine:ty = $defaults:expr;)?
-                $(
-                    $(#[doc = $doc:literal])+
-                    $(#[arg($($arg:tt)+)])?
-                    $name:ident: $type:ty, $unit:literal, $parser:expr $(=> $field:expr)? $(, or $default:expr)?;
-                )+
-            }
+            $title:literal, $apply:ident($target:ident: $engine:ty = $defaults:expr) {$(
+                $(#[doc = $doc:literal])+
+                $name:ident: $type:ty, $parser:expr => $field:expr;
+            )+}
         )+}
-        variables {$(
-            $variables_title:tt {$(
-                $(#[doc = $variable_doc:literal])+
-                $variable:ident: $variable_type:ty, $variable_parser:expr $(, or $variable_default:expr)?;
+        by_hand {$(
+            $by_hand_title:literal {$(
+                $(#[doc = $by_hand_doc:literal])+
+                $by_hand:ident: $by_hand_type:ty, $by_hand_parser:expr $(, or $default:expr)?;
             )+}
         )+}
         secrets {$(
@@ -134,67 +139,38 @@ macro_rules! settings {
         )+}
     ) => {
         $(
-            #[derive(Clone, Debug, Default, clap::Args)]
-            pub struct $group {$(
-                #[arg(
-                    long,
-                    value_name = $unit,
-                    value_parser = $parser,
-                    allow_hyphen_values = true,
-                    hide_possible_values = true,
-                    help_heading = $place($title),
-                    help = known(stringify!($name)).help(),
-                    long_help = known(stringify!($name)).long_help(),
-                    $($($arg)+)?
-                )]
-                pub $name: Option<$type>,
-            )+}
+            $(pub fn $name(environment: &Environment) -> Result<Option<$type>> {
+                environment.read(stringify!($name), &$parser)
+            })+
 
-            impl $group {
-                /// What no flag gives comes from a variable.
-                pub fn or(mut self, variables: &Variables) -> Result<$group> {
-                    $(if self.$name.is_none() {
-                        self.$name = variables.$name()?;
-                    })+
-                    Ok(self)
-                }
-
-                /// What was given goes into the engine's options.
-                pub fn apply(self $(, $target: &mut $engine)?) {
-                    $($(if let Some(value) = self.$name {
-                        $field = value.into();
-                    })?)+
-                }
+            pub fn $apply(environment: &Environment, $target: &mut $engine) -> Result<()> {
+                $(if let Some(value) = $name(environment)? {
+                    $field = value.into();
+                })+
+                Ok(())
             }
         )+
-
-        /// The variables, as strings: an error of envy's own would not name the variable.
-        #[derive(Debug, Default, serde::Deserialize)]
-        pub struct Variables {
-            $($($name: Option<String>,)+)+
-            $($($variable: Option<String>,)+)+
-        }
-
-        impl Variables {
-            $($(pub fn $name(&self) -> Result<Option<$type>> {
-                read(stringify!($name), self.$name.as_deref(), &$parser)
-            })+)+
-            $($(pub fn $variable(&self) -> Result<Option<$variable_type>> {
-                read(stringify!($variable), self.$variable.as_deref(), &$variable_parser)
-            })+)+
-        }
+        $($(pub fn $by_hand(environment: &Environment) -> Result<Option<$by_hand_type>> {
+            environment.read(stringify!($by_hand), &$by_hand_parser)
+        })+)+
 
         pub static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| vec![
             $({
-                $(let $target: &mut $engine = &mut $defaults;)?
-                let settings = vec![$(Known::new(
-                    stringify!($name), &[$($doc),+], &[$($field.written(),)? $($default.written(),)?],
-                )),+];
+                let $target: &mut $engine = &mut $defaults;
+                let settings = vec![$(Known {
+                    check: |text| Parser::<$type>::read(&$parser, text).map(drop),
+                    choices: || Parser::<$type>::choices(&$parser),
+                    ..Known::new(stringify!($name), &[$($doc),+], $field.written())
+                }),+];
                 Group { title: $title, intro: paragraphs(&[$($intro),*]), settings }
             },)+
-            $(Group { title: $variables_title, intro: String::new(), settings: vec![$(Known::new(
-                stringify!($variable), &[$($variable_doc),+], &[$($variable_default.written(),)?],
-            )),+] },)+
+            $(Group { title: $by_hand_title, intro: String::new(), settings: vec![$(Known {
+                check: |text| Parser::<$by_hand_type>::read(&$by_hand_parser, text).map(drop),
+                choices: || Parser::<$by_hand_type>::choices(&$by_hand_parser),
+                ..Known::new(
+                    stringify!($by_hand), &[$($by_hand_doc),+], Vec::<String>::from([$($default.written())?]).concat(),
+                )
+            }),+] },)+
             $(Group { title: $secrets_title, intro: paragraphs(&[$($secrets_intro),*]), settings: vec![
                 $(Known::secret(stringify!($secret), &[$($secret_doc),+])),+
             ] },)+
@@ -203,9 +179,14 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// What reads a variable, as clap reads the flag.
+/// What reads the text of a setting.
 pub trait Parser<T> {
     fn read(&self, text: &str) -> Result<T, String>;
+
+    /// All values that there are, where they are few.
+    fn choices(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 impl<T, F: Fn(&str) -> Result<T, String>> Parser<T> for F {
@@ -218,28 +199,17 @@ impl<T: Copy> Parser<T> for Choice<T> {
     fn read(&self, text: &str) -> Result<T, String> {
         self.parse(text)
     }
+
+    fn choices(&self) -> Vec<&'static str> {
+        self.names().collect()
+    }
 }
 
-/// Several, with commas between them.
+/// Several values, with commas between them.
 impl<T: Copy> Parser<Vec<Entry<T>>> for List<T> {
     fn read(&self, text: &str) -> Result<Vec<Entry<T>>, String> {
         text.split(',').map(|name| self.parse(name)).collect()
     }
-}
-
-impl Parser<PathBuf> for PathBufValueParser {
-    fn read(&self, text: &str) -> Result<PathBuf, String> {
-        Ok(PathBuf::from(text))
-    }
-}
-
-pub fn read<T>(name: &str, value: Option<&str>, parser: &impl Parser<T>) -> Result<Option<T>> {
-    let refuse = |value, why| malformed(name, value, why).into();
-    value.map(|value| parser.read(value).map_err(|why| refuse(value, why))).transpose()
-}
-
-fn malformed(name: &str, value: &str, why: String) -> Failure {
-    config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
 }
 
 /// A value as one would write it; empty: none.
@@ -258,8 +228,7 @@ macro_rules! written {
     };
 }
 written! {
-    TimeDelta: |time| time.to_std().unwrap_or_default().written(),
-    Duration: |time| humantime::format_duration(*time).to_string(),
+    TimeDelta: |time| humantime::format_duration(time.to_std().unwrap_or_default()).to_string(),
     After: |after| match after {
         After::Off => "off".to_owned(),
         After::Time(time) => time.written(),
@@ -268,6 +237,7 @@ written! {
     f64: f64::to_string,
     str: str::to_owned,
     String: String::clone,
+    PathBuf: |path| path.display().to_string(),
     std::net::SocketAddr: ToString::to_string,
     Tz: ToString::to_string,
     CronPattern: ToString::to_string,
@@ -275,12 +245,8 @@ written! {
     Shard: |shard| format!("{}/{}", shard.index, shard.count),
     Event: |event| event.name().to_owned(),
     bool: |is_on| parse::SWITCH.name(*is_on).to_owned(),
-    Kind: |kind| parse::KINDS.name(*kind).to_owned(),
     KindMode: |mode| parse::KIND_MODE.name(*mode).to_owned(),
-    Format: |format| parse::FORMAT.name(*format).to_owned(),
     LogFormat: |format| parse::LOG_FORMAT.name(*format).to_owned(),
-    StatementCache: |cache| parse::STATEMENT_CACHE.name(*cache).to_owned(),
-    Durable: |durable| parse::DURABLE.name(*durable).to_owned(),
     Escalation: |escalation| parse::ESCALATION.name(*escalation).to_owned(),
 }
 

@@ -3,11 +3,10 @@
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use super::database::LISTEN_URL;
-use super::environment::{Environment, Source, path_of_secret};
-use super::flags::DatabaseFlag;
+use super::database::{LISTEN_URL, find_database};
+use super::environment::{Environment, SetIn, path_of_secret};
 use super::names::{may_have_a_file, variables};
-use super::table::all;
+use super::table::find;
 use crate::store::connect::open::Url;
 use crate::text::redact;
 
@@ -31,6 +30,8 @@ pub struct Setting {
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     Default,
+    /// An option, such as `--set`.
+    CommandLine,
     Environment,
     /// The one of `--config`, or the one that holds a secret.
     File,
@@ -46,53 +47,51 @@ const LIBPQ: &str = "
     PGGSSENCMODE PGKRBSRVNAME PGSSLMODE PGSSLNEGOTIATION PGSSLCERT PGSSLKEY PGSSLCERTMODE PGSSLROOTCERT PGSSLCRL
     PGSSLSNI PGSSLMINPROTOCOLVERSION PGSSLMAXPROTOCOLVERSION";
 
-impl Environment {
-    /// The database first, then what sweep knows; of libpq's what is set.
-    pub fn effective(&self) -> Vec<Setting> {
-        let libpq = LIBPQ.split_whitespace().filter(|name| self.source(name).is_some());
-        let database = ["DATABASE_URL", "DATABASE_URL_FILE"].into_iter().chain(libpq).map(str::to_owned);
-        database.chain(variables()).map(|name| self.setting(name)).collect()
-    }
+/// The database first, then what sweep knows; of libpq's what is set.
+pub fn effective(environment: &Environment) -> Vec<Setting> {
+    let libpq = LIBPQ.split_whitespace().filter(|name| environment.source(name).is_some());
+    let database = ["DATABASE_URL", "DATABASE_URL_FILE"].into_iter().chain(libpq).map(str::to_owned);
+    database.chain(variables()).map(|name| setting(name, environment)).collect()
+}
 
-    fn setting(&self, name: String) -> Setting {
-        let secret = is_secret(&name);
-        let hide = |value: &str| match name.as_str() {
-            _ if secret => HIDDEN.to_owned(),
-            name if URLS.contains(&name) => redact(&Url::without_secrets(value.trim())),
-            name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => redact(path_of_secret(value.trim())),
-            _ => redact(value.trim()),
-        };
-        let (value, source, file) = match (self.get(&name), self.source(&name)) {
-            (Some(value), Some(Source::File(path, _))) => {
-                (Some(hide(value)), Origin::File, Some(path.display().to_string()))
-            }
-            (Some(value), _) => (Some(hide(value)), Origin::Environment, None),
-            (None, _) => match self.get(&format!("{name}_FILE")) {
-                Some(path) => {
-                    (self.in_file(&name).as_deref().map(hide), Origin::File, Some(path_of_secret(path).to_owned()))
-                }
-                None => (self.default_of(&name), Origin::Default, None),
-            },
-        };
-        Setting { name, value, source, file: file.map(|path| redact(&path)), secret, error: None }
-    }
-
-    /// One that cannot be read has an error instead.
-    fn in_file(&self, name: &str) -> Option<String> {
-        self.secret(name).ok().flatten().map(|secret| secret.expose_secret().to_owned())
-    }
-
-    fn default_of(&self, name: &str) -> Option<String> {
-        if name == "DATABASE_URL" {
-            // None with libpq's variables: then they say it all.
-            return match self.database(&DatabaseFlag::default()) {
-                Ok(Url::Sqlite(path)) => Some(redact(&format!("sqlite://{}", path.display()))),
-                Ok(Url::Postgres(..)) | Err(_) => None,
-            };
+fn setting(name: String, environment: &Environment) -> Setting {
+    let secret = is_secret(&name);
+    let hide = |value: &str| match name.as_str() {
+        _ if secret => HIDDEN.to_owned(),
+        name if URLS.contains(&name) => redact(&Url::without_secrets(value.trim())),
+        name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => redact(path_of_secret(value.trim())),
+        _ => redact(value.trim()),
+    };
+    let (value, source, file) = match (environment.get(&name), environment.source(&name)) {
+        (Some(value), Some(SetIn::File(path, _))) => {
+            (Some(hide(value)), Origin::File, Some(path.display().to_string()))
         }
-        let known = all().find(|known| known.variable() == name)?;
-        Some(known.default.clone()).filter(|default| !default.is_empty())
+        (Some(value), Some(SetIn::CommandLine)) => (Some(hide(value)), Origin::CommandLine, None),
+        (Some(value), _) => (Some(hide(value)), Origin::Environment, None),
+        (None, _) => match environment.get(&format!("{name}_FILE")) {
+            Some(path) => {
+                (in_file(&name, environment).as_deref().map(hide), Origin::File, Some(path_of_secret(path).to_owned()))
+            }
+            None => (default_of(&name, environment), Origin::Default, None),
+        },
+    };
+    Setting { name, value, source, file: file.map(|path| redact(&path)), secret, error: None }
+}
+
+/// One that cannot be read has an error instead.
+fn in_file(name: &str, environment: &Environment) -> Option<String> {
+    environment.secret(name).ok().flatten().map(|secret| secret.expose_secret().to_owned())
+}
+
+fn default_of(name: &str, environment: &Environment) -> Option<String> {
+    if name == "DATABASE_URL" {
+        // None with libpq's variables: then they say it all.
+        return match find_database(environment) {
+            Ok(Url::Sqlite(path)) => Some(redact(&format!("sqlite://{}", path.display()))),
+            Ok(Url::Postgres(..)) | Err(_) => None,
+        };
     }
+    Some(find(name)?.default.clone()).filter(|default| !default.is_empty())
 }
 
 /// What libpq reads by itself and is a secret, may hold one, or names a file that does.

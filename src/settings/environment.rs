@@ -1,36 +1,53 @@
-//! The environment: the variables that sweep knows, as they came.
+//! What is set, and where: on the command line, in the process's variables, or in the file of `--config`, which win in
+//! this order.
 //!
 //! An empty variable is an unset one; a `SWEEP_…` that is not known is refused, since a setting that is misspelt is a
 //! setting that is off.
 
 use std::collections::BTreeMap;
+use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Error, Result};
+use chrono_tz::Tz;
 use secrecy::SecretString;
 use tracing::warn;
 
-use super::definition::PREFIX;
-use super::names::{is_of_sweep, refuse_unknown};
-use super::table::Variables;
-use crate::conclusion::{config, usage};
+use super::definition::{Assignment, Parser, is_of_sweep, variable};
+use crate::conclusion::{Failure, conclusion_of, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
+use crate::screen::report::VARIABLE;
 use crate::text::redact;
 
 /// The variables, as they came, and where each came from.
 #[derive(Clone, Default)]
 pub struct Environment {
-    pub(super) variables: BTreeMap<String, (String, Source)>,
+    variables: BTreeMap<String, (String, SetIn)>,
+    /// The databases that the command line names.
+    typed_databases: Vec<String>,
     /// What was noticed before there was a log.
-    pub(super) warnings: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Where a variable was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SetIn {
+    /// With an option, such as `--set`.
+    CommandLine,
     Environment,
     /// The file that `--config` names, and its line.
     File(PathBuf, usize),
+}
+
+/// What a command line says of settings.
+#[derive(Clone, Debug, Default)]
+pub struct TypedSettings {
+    /// Each `--database`.
+    pub databases: Vec<String>,
+    /// Each `--set`, and each option that is a setting by its own name.
+    pub assignments: Vec<Assignment>,
+    /// The file of `--config`.
+    pub file: Option<PathBuf>,
 }
 
 impl Environment {
@@ -48,18 +65,56 @@ impl Environment {
     }
 
     fn from(variables: impl Iterator<Item = (String, String)>) -> Environment {
-        let variables = variables.map(|(name, value)| (name, (value, Source::Environment))).collect();
+        let variables = variables.map(|(name, value)| (name, (value, SetIn::Environment))).collect();
         Environment { variables, ..Environment::default() }
     }
 
-    /// With this variable and those that it is right with only, and nothing else. Where there is no home either, that
-    /// is no fault of the variable's.
+    /// Adds what the command line says, which wins over everything else.
+    pub fn with(mut self, typed: &TypedSettings) -> Environment {
+        for Assignment { name, value } in &typed.assignments {
+            self.variables.insert(variable(name), (value.clone(), SetIn::CommandLine));
+        }
+        self.typed_databases.clone_from(&typed.databases);
+        self
+    }
+
+    /// Sets a variable that is not set yet.
+    pub(super) fn complete(&mut self, name: String, value: String, set_in: SetIn) {
+        if self.get(&name).is_none() {
+            self.variables.insert(name, (value, set_in));
+        }
+    }
+
+    /// Keeps a warning until there is a log.
+    pub(super) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
+    /// The names of all variables, of those too that are no settings.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
+    /// What the command line alone says.
+    pub fn typed_alone(&self) -> Environment {
+        let typed = self.variables.iter().filter(|(_, (_, set_in))| *set_in == SetIn::CommandLine);
+        let variables = typed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Environment { variables, ..Environment::default() }
+    }
+
+    /// The databases that the command line names.
+    pub(super) fn typed_databases(&self) -> &[String] {
+        &self.typed_databases
+    }
+
+    /// An environment of this variable alone, with those without which it is wrong. That there is no home either is no
+    /// fault of the variable's.
     pub fn with_only(&self, name: &str) -> Environment {
         const TOGETHER: &str = "SWEEP_WEBHOOK_";
         let is_kept = |kept: &str| kept == name || (kept.starts_with(TOGETHER) && name.starts_with(TOGETHER));
         let alone =
             self.variables.iter().filter(|(kept, _)| is_kept(kept)).map(|(kept, value)| (kept.clone(), value.clone()));
-        let home = ("STATE_DIRECTORY".to_owned(), ("/".to_owned(), Source::Environment));
+        let home = ("STATE_DIRECTORY".to_owned(), ("/".to_owned(), SetIn::Environment));
         Environment { variables: alone.chain([home]).collect(), ..Environment::default() }
     }
 
@@ -67,7 +122,7 @@ impl Environment {
     /// database and to log in.
     pub fn own_variables(&self) -> Vec<String> {
         let of_process =
-            self.variables.iter().filter(|(_, (_, source))| *source == Source::Environment).map(|(name, _)| name);
+            self.variables.iter().filter(|(_, (_, source))| *source == SetIn::Environment).map(|(name, _)| name);
         of_process.filter(|name| is_of_sweep(name) || name.starts_with("PG")).cloned().collect()
     }
 
@@ -77,7 +132,7 @@ impl Environment {
     }
 
     /// Where a variable that is not empty was set.
-    pub fn source(&self, name: &str) -> Option<&Source> {
+    pub fn source(&self, name: &str) -> Option<&SetIn> {
         self.get(name).and_then(|_| self.variables.get(name)).map(|(_, source)| source)
     }
 
@@ -90,7 +145,7 @@ impl Environment {
         let Some(path) = self.get(&variable) else { return Ok(None) };
         let refuse = |why: String| config(format!("{variable}: cannot read {}: {why}", shown_path(path)));
         let found = files::read_own(Path::new(path), SETTINGS_BYTES_MAX).map_err(refuse)?;
-        // Who writes it chooses whom passwords and messages go to.
+        // Its writers choose where passwords and messages go.
         if found.is_open_to_others {
             return Err(refuse("others may write this file: chmod go-w".to_owned()).into());
         }
@@ -123,9 +178,24 @@ impl Environment {
         self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned()))).collect()
     }
 
-    pub fn variables(&self) -> Result<Variables> {
-        self.variables.keys().try_for_each(|name| refuse_unknown(name))?;
-        envy::prefixed(PREFIX).from_iter(self.values()).context("reading the environment")
+    /// The value of a setting of the table, if it is set.
+    pub(super) fn read<T>(&self, name: &str, parser: &impl Parser<T>) -> Result<Option<T>> {
+        let variable = variable(name);
+        let Some(value) = self.get(&variable) else { return Ok(None) };
+        let value = parser.read(value).map_err(|why| config(format!("{variable}: “{value}”: {why}")))?;
+        Ok(Some(value))
+    }
+
+    /// An error about a setting of the file, with where it stands there.
+    pub fn locate(&self, error: Error) -> Error {
+        let message = format!("{error:#}");
+        let setting = message.split(':').next().and_then(|name| self.source(name));
+        match setting {
+            Some(SetIn::File(path, line)) => {
+                Failure::new(conclusion_of(&error), format!("{}, line {line}: {message}", path.display())).into()
+            }
+            Some(SetIn::CommandLine | SetIn::Environment) | None => error,
+        }
     }
 
     /// Where sweep keeps what is its own; systemd names the state directory of a service so.
@@ -133,7 +203,7 @@ impl Environment {
         self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")))
     }
 
-    /// Who asks for something: the name that is given, else that of this process's user.
+    /// The name of the person who asks for something: the one that is given, else that of this process's user.
     pub fn person(&self, name: Option<String>) -> Result<String> {
         match name {
             Some(name) => Ok(name),
@@ -145,6 +215,28 @@ impl Environment {
     /// Where commands are looked for.
     pub fn search_path(&self) -> &str {
         self.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin")
+    }
+
+    /// The device and the inode of systemd's journal, when that is where a service's output goes.
+    pub fn journal_stream(&self) -> Option<&str> {
+        self.get("JOURNAL_STREAM")
+    }
+
+    /// The zone of this machine, for times that name none.
+    pub fn zone(&self) -> Tz {
+        let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());
+        let name = name.or_else(|| iana_time_zone::get_timezone().ok());
+        name.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+    }
+
+    /// True if the operator's terminal knows titles and notifications, some of which the console of Linux prints.
+    pub fn shows_sequences(&self) -> bool {
+        stdout().is_terminal() && !matches!(self.get("TERM"), None | Some("dumb" | "linux"))
+    }
+
+    /// Where the watcher listens that started this process, if one did.
+    pub fn watcher(&self) -> Option<PathBuf> {
+        self.get(VARIABLE).map(PathBuf::from)
     }
 }
 

@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result};
-
-use super::environment::{Environment, Source};
-use super::names::{is_of_sweep, may_have_a_file, refuse_unknown};
-use crate::conclusion::{Failure, conclusion_of, config};
+use super::definition::is_of_sweep;
+use super::environment::{Environment, SetIn, TypedSettings};
+use super::names::{may_have_a_file, refuse_unknown, refuse_unknown_in};
+use crate::conclusion::{Failure, config};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 
 /// One setting, and where it stands.
@@ -18,47 +17,38 @@ struct Line {
     value: String,
 }
 
-impl Environment {
-    /// Adds what the file of `--config`, else of SWEEP_CONFIG, says and the environment does not.
-    pub fn with_file(mut self, path: Option<&Path>) -> Result<Environment> {
-        let of_variable = || Some(("SWEEP_CONFIG", PathBuf::from(self.get("SWEEP_CONFIG")?)));
-        let Some((option, path)) = path.map(|path| ("--config", path.to_owned())).or_else(of_variable) else {
-            return Ok(self);
-        };
-        let shown = path.display();
-        let refuse = |why: String| config(format!("{option} {shown}: {why}"));
-        let found = files::read_own(&path, SETTINGS_BYTES_MAX).map_err(refuse)?;
-        let lines = parse(&found.bytes).map_err(refuse)?;
-        if found.is_open_to_others {
-            refuse_secrets(&lines).map_err(refuse)?;
-            self.warnings.push(format!("{option} {shown}: others may write this file: chmod go-w {shown}"));
-        }
-        for Line { number, name, value } in lines {
-            if is_quoted(&value) {
-                self.warnings.push(format!(
-                    "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: \
-                     leave them out"
-                ));
-            }
-            refuse_unknown(&name).map_err(|why: Failure| refuse(format!("line {number}: {why}")))?;
-            if self.get(&name).is_none() {
-                self.variables.insert(name, (value, Source::File(path.clone(), number)));
-            }
-        }
-        Ok(self)
+/// Adds to the process's variables what the file of `--config`, else of SWEEP_CONFIG, says, and what the command line
+/// says; refuses what is called as a setting is and is none.
+pub fn complete(mut environment: Environment, typed: &TypedSettings) -> Result<Environment, Failure> {
+    let of_variable = || Some(("SWEEP_CONFIG", PathBuf::from(environment.get("SWEEP_CONFIG")?)));
+    if let Some((option, path)) = typed.file.clone().map(|path| ("--config", path)).or_else(of_variable) {
+        add_file(&mut environment, option, &path)
+            .map_err(|why| config(format!("{option} {}: {why}", path.display())))?;
     }
+    let environment = environment.with(typed);
+    refuse_unknown_in(&environment)?;
+    Ok(environment)
+}
 
-    /// An error about a setting of the file, with where it stands there.
-    pub fn locate(&self, error: Error) -> Error {
-        let message = format!("{error:#}");
-        let setting = message.split(':').next().and_then(|name| self.source(name));
-        match setting {
-            Some(Source::File(path, line)) => {
-                Failure::new(conclusion_of(&error), format!("{}, line {line}: {message}", path.display())).into()
-            }
-            Some(Source::Environment) | None => error,
-        }
+fn add_file(environment: &mut Environment, option: &str, path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    let found = files::read_own(path, SETTINGS_BYTES_MAX)?;
+    let lines = parse(&found.bytes)?;
+    if found.is_open_to_others {
+        refuse_secrets(&lines)?;
+        environment.warn(format!("{option} {shown}: others may write this file: chmod go-w {shown}"));
     }
+    for Line { number, name, value } in lines {
+        if is_quoted(&value) {
+            environment.warn(format!(
+                "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them \
+                 out"
+            ));
+        }
+        refuse_unknown(&name).map_err(|why| format!("line {number}: {why}"))?;
+        environment.complete(name, value, SetIn::File(path.to_owned(), number));
+    }
+    Ok(())
 }
 
 /// A value is what stands there, without the spaces around it: quotes, `$`, `#` and backslashes are as any character.
@@ -94,7 +84,8 @@ fn is_quoted(value: &str) -> bool {
     ['"', '\''].iter().any(|quote| 1 < value.len() && value.starts_with(*quote) && value.ends_with(*quote))
 }
 
-/// Whoever writes a file that names a database or a destination chooses who gets the password and the messages.
+/// Refuses secrets and destinations in a file that others may write: they would choose who gets the password and the
+/// messages.
 fn refuse_secrets(lines: &[Line]) -> Result<(), String> {
     let is_for_a_secret = |name: &str| may_have_a_file(name) || name.strip_suffix("_FILE").is_some_and(may_have_a_file);
     match lines.iter().find(|line| is_for_a_secret(&line.name) && !line.value.is_empty()) {
@@ -144,7 +135,7 @@ mod tests {
 
         #[test]
         fn a_value_comes_out_as_it_was_written(value in "[ -~äß→]{0,40}") {
-            let text = format!("SWEEP_TENANT={value}\n");
+            let text = format!("SWEEP_NUDGE_MESSAGE={value}\n");
             let lines = parse(text.as_bytes()).expect("one setting");
             prop_assert_eq!(lines[0].value.as_str(), value.trim());
         }

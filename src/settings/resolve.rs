@@ -1,33 +1,28 @@
-//! What each command goes by, from its flags and the environment.
+//! What each command goes by, from its flags and what is set.
 
-use std::io::{IsTerminal, stdout};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Once;
 
 use anyhow::Result;
-use chrono::TimeDelta;
-use chrono_tz::Tz;
 use secrecy::{ExposeSecret, SecretString};
 use tracing::warn;
 
-use super::database::LISTEN_URL;
-use super::environment::Environment;
-use super::flags::{DaemonFlags, IntervalFlag, LinkFlag, PolicyFlags, SweepFlags};
-use super::table::Variables;
+use super::database::{LISTEN_URL, find_databases, listen_url, pooler_at};
+use super::environment::{Environment, SetIn};
+use super::flags::{ScopeFlags, SweepFlags};
+use super::table;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::{Notify, Secret, Target};
-use crate::parse::{Entry, LogFormat, listed};
-use crate::report::Format;
+use crate::page::{PageOptions, Viewed};
+use crate::parse::{LogFormat, listed};
 use crate::rules::{Kind, Policy};
-use crate::screen::report::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::connect::databases::{Databases, Found};
 use crate::store::connect::open::Url;
-use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::Shard;
-use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::plan::Plan;
 use crate::sweep::{KindMode, Options, Selection};
 use crate::text::redact;
@@ -37,85 +32,78 @@ use crate::{files, metrics};
 const PLAN_BYTES_MAX: u64 = 16 << 20;
 
 const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
+const PAGE_TOKEN: &str = "SWEEP_PAGE_TOKEN";
 
-/// What a sweep by hand goes by, and how its report is printed.
+/// What a sweep by hand goes by.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// What is swept.
     pub databases: Databases,
     /// How, with the first of them; the others differ in their database alone.
     pub cycle: CycleOptions,
-    pub output: Format,
 }
 
 impl Settings {
     pub fn resolve(flags: SweepFlags, environment: &Environment) -> Result<Settings> {
-        let variables = environment.variables()?;
-        let scope = flags.scope;
-        let (policy, timeouts) = scope.policy.resolve(&variables)?;
-        let databases = environment.databases(&scope.database)?;
+        let ScopeFlags { only, tenant, no_guard } = flags.scope;
+        let (policy, timeouts) = policy(environment)?;
+        let databases = find_databases(environment)?;
         let first = databases.find().swap_remove(0).url;
-        let mut options = Options { policy, timeouts, ..Options::of(first) };
+        let mut options = Options { policy, timeouts, tenant, ..Options::of(first) };
 
         let subjects = flags.subjects.named();
         if databases.only().is_none() && (flags.apply.is_some() || !subjects.is_empty()) {
             let what = "--apply, --session, --issue and --step are about one database";
             return Err(usage(format!("{what}: name it by --database, without a pattern")).into());
         }
-        if scope.selection.only.is_some() && !subjects.is_empty() {
+        if only.is_some() && !subjects.is_empty() {
             return Err(usage(
                 "--only names kinds, --session, --issue and --step name subjects: give one or the other",
             )
             .into());
         }
-        let only_option = if scope.selection.only.is_some() { "--only" } else { "SWEEP_ONLY" };
-        let selection = scope.selection.or(&variables)?;
-        options.tenant = selection.tenant;
-        options.shard = selection.shard.filter(Shard::is_part);
-        let is_restricted = options.tenant.is_some() || selection.only.is_some() || options.shard.is_some();
-        if flags.apply.is_some() && is_restricted {
-            return Err(
-                usage("--apply: a plan names its subjects: unset SWEEP_TENANT, SWEEP_ONLY and SWEEP_SHARD").into()
-            );
+        table::apply_selection(environment, &mut options)?;
+        options.shard = options.shard.filter(Shard::is_part);
+        if flags.apply.is_some() && options.shard.is_some() {
+            return Err(usage("--apply: a plan names its subjects: unset SWEEP_SHARD").into());
         }
-        options.selection = match (flags.apply, subjects.is_empty(), selection.only) {
+        options.selection = match (flags.apply, subjects.is_empty(), only) {
             (Some(path), ..) => Selection::Plan(Box::new(read_plan(&path)?)),
             (None, false, _) => Selection::Subjects(subjects),
             (None, true, Some(only)) => {
-                let mut kinds = some_of(only_option, &only, Kind::ALL)?;
+                let left = listed(&only, Kind::ALL);
+                let mut kinds = left.ok_or_else(|| usage(format!("--only: {NOTHING_IS_LEFT}")))?;
                 kinds.sort();
                 Selection::Kinds(kinds)
             }
             (None, true, None) => options.selection,
         };
 
-        scope.limits.or(&variables)?.apply(&mut options);
+        table::apply_limits(environment, &mut options)?;
         options.modes.retain(|_, mode| *mode != KindMode::On);
-        if scope.no_guard {
+        if no_guard {
             options.guard = None;
         }
-
-        let metrics_option = if scope.machine.metrics_file.is_some() { "--metrics-file" } else { "SWEEP_METRICS_FILE" };
-        let machine = scope.machine.or(&variables)?;
-        let metrics_file = machine.metrics_file.clone();
+        table::apply_machine(environment, &mut options)?;
+        let metrics_file = table::metrics_file(environment)?;
         // That its directory is missing is said before the sweep: afterwards it would be a warning that nobody reads.
         if let Some(path) = &metrics_file {
-            metrics::refuse_path(path).map_err(|why| config(format!("{metrics_option}: {why}")))?;
+            let is_typed = environment.source("SWEEP_METRICS_FILE") == Some(&SetIn::CommandLine);
+            let name = if is_typed { "--set metrics_file" } else { "SWEEP_METRICS_FILE" };
+            metrics::refuse_path(path).map_err(|why| config(format!("{name}: {why}")))?;
         }
-        machine.apply(&mut options);
 
-        options.host_url = environment.host_url(scope.links)?;
-        let notify = environment.notify()?;
+        options.host_url = table::host_url(environment)?;
+        let notify = notify(environment)?;
         options.subscriptions = notify.subscriptions();
         options.dry_run = flags.dry_run;
         options.concludes_changed = flags.detailed_exitcode;
-        let output = flags.output.or(&variables)?.output.unwrap_or_default();
         let cycle = CycleOptions { notify, metrics_file, ..CycleOptions::of(options) };
-        Ok(Settings { databases, cycle, output })
+        Ok(Settings { databases, cycle })
     }
 }
 
-/// The plan in a file; `-` is stdin.
+/// Reads the plan in a file; `-` is stdin.
 fn read_plan(path: &Path) -> Result<Plan> {
     let shown = path.display();
     let refuse = |why: String| usage(format!("--apply {shown}: {why}"));
@@ -127,44 +115,36 @@ fn read_plan(path: &Path) -> Result<Plan> {
     Ok(bytes.and_then(|bytes| Plan::read(&bytes[..])).map_err(refuse)?)
 }
 
-impl DaemonOptions {
-    pub fn resolve(flags: DaemonFlags, environment: &Environment) -> Result<DaemonOptions> {
-        let sweep = SweepFlags { scope: flags.scope, ..SweepFlags::default() };
-        let Settings { databases, cycle, output: _ } = Settings::resolve(sweep, environment)?;
-        let mut options = DaemonOptions { databases, ..DaemonOptions::of(cycle) };
-        let variables = environment.variables()?;
-        flags.schedule.or(&variables)?.apply(&mut options);
-        flags.http.or(&variables)?.apply(&mut options);
-        flags.page.or(&variables)?.apply(&mut options);
-        options.page_options = environment.page(flags.page_access)?;
-        if options.page && options.http.is_none() {
-            return Err(config("SWEEP_PAGE is on and SWEEP_HTTP is off: the page needs an address").into());
-        }
-        options.listen_url = environment.listen_url()?;
-        let sweep = &options.cycle.sweep;
-        let is_sqlite = |found: &Found| matches!(found.url, Url::Sqlite(_));
-        if options.listen && options.databases.find().iter().all(is_sqlite) {
-            return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
-        }
-        if options.listen_url.is_some() && options.databases.only().is_none() {
-            return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
-        }
-        options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
-        let swept = || options.databases.find().into_iter().map(|found| found.url).collect();
-        let listens_at: Vec<Url> = options.listen_url.clone().map_or_else(swept, |url| vec![url]);
-        let pooler = listens_at.iter().find_map(|url| environment.pooler(url));
-        pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
-        Ok(options)
+/// What a daemon goes by.
+pub fn daemon(scope: ScopeFlags, environment: &Environment) -> Result<DaemonOptions> {
+    let sweep = SweepFlags { scope, ..SweepFlags::default() };
+    let Settings { databases, cycle } = Settings::resolve(sweep, environment)?;
+    let mut options = DaemonOptions { databases, ..DaemonOptions::of(cycle) };
+    table::apply_daemon(environment, &mut options)?;
+    table::apply_http(environment, &mut options)?;
+    table::apply_page(environment, &mut options)?;
+    options.page_options = page_access(environment)?;
+    if options.page && options.http.is_none() {
+        return Err(config("SWEEP_PAGE is on and SWEEP_HTTP is off: the page needs an address").into());
     }
+    options.listen_url = listen_url(environment)?;
+    let sweep = &options.cycle.sweep;
+    let is_sqlite = |found: &Found| matches!(found.url, Url::Sqlite(_));
+    if options.listen && options.databases.find().iter().all(is_sqlite) {
+        return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
+    }
+    if options.listen_url.is_some() && options.databases.only().is_none() {
+        return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
+    }
+    options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
+    let swept = || options.databases.find().into_iter().map(|found| found.url).collect();
+    let listens_at: Vec<Url> = options.listen_url.clone().map_or_else(swept, |url| vec![url]);
+    let pooler = listens_at.iter().find_map(|url| pooler_at(url, environment));
+    pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
+    Ok(options)
 }
 
-/// The values of a list that was set, of which one at least must be left.
-fn some_of<T: Copy + PartialEq>(name: &str, entries: &[Entry<T>], default: &[T]) -> Result<Vec<T>> {
-    listed(entries, default)
-        .ok_or_else(|| config(format!("{name}: nothing is left of it, expected one at least")).into())
-}
-
-/// Once: a daemon reads its settings again and again.
+/// Warns once: a daemon reads its settings again and again.
 fn warn_of_silence(pooler: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -176,109 +156,94 @@ fn warn_of_silence(pooler: &str) {
     });
 }
 
-impl PolicyFlags {
-    fn resolve(self, variables: &Variables) -> Result<(Policy, Timeouts)> {
-        let (mut policy, mut timeouts) = (Policy::default(), Timeouts::default());
-        self.stranded.or(variables)?.apply(&mut policy);
-        self.recovery.or(variables)?.apply(&mut policy);
-        self.timeouts.or(variables)?.apply(&mut timeouts);
-        Ok((policy, timeouts))
-    }
+/// What `sweep page` goes by.
+pub struct PageSettings {
+    pub databases: Databases,
+    /// With the databases that there are now.
+    pub viewed: Viewed,
+    pub http: SocketAddr,
+    pub options: PageOptions,
+}
 
-    /// This policy, but for the limits that flags give.
-    pub fn over(&self, mut policy: Policy) -> Policy {
-        self.stranded.clone().apply(&mut policy);
-        self.recovery.clone().apply(&mut policy);
-        policy
+impl PageSettings {
+    pub fn resolve(environment: &Environment) -> Result<PageSettings> {
+        let (policy, timeouts) = policy(environment)?;
+        let host_url = table::host_url(environment)?;
+        let databases = find_databases(environment)?;
+        let found = databases.find();
+        let first = found.first().map(|found| found.url.clone());
+        let mut daemon =
+            DaemonOptions::of(CycleOptions::of(first.map(Options::of).ok_or_else(|| config("no database"))?));
+        table::apply_http(environment, &mut daemon)?;
+        let http = daemon.http.ok_or_else(|| config("SWEEP_HTTP is off: the page needs an address"))?;
+        let viewed = Viewed { databases: found, policy, timeouts, host_url };
+        Ok(PageSettings { databases, viewed, http, options: page_access(environment)? })
     }
 }
 
-impl Environment {
-    /// What a sweep with these flags would go by.
-    pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
-        flags.resolve(&self.variables()?)
+/// Reads who may see the page.
+fn page_access(environment: &Environment) -> Result<PageOptions> {
+    let token = environment.secret(PAGE_TOKEN)?;
+    let min = PageOptions::TOKEN_MIN;
+    if token.as_ref().is_some_and(|token| token.expose_secret().chars().count() < min) {
+        let holder = environment.origin(PAGE_TOKEN);
+        return Err(config(format!("what {holder} holds is refused: expected at least {min} characters")).into());
     }
+    let hosts = table::page_host(environment)?.map(|names| names.0).unwrap_or_default();
+    let proxies = table::page_proxy(environment)?.map(|addresses| addresses.0).unwrap_or_default();
+    Ok(PageOptions { hosts, proxies, token })
+}
 
-    /// None when it is not set: then the latest sweep's says more than the default does.
-    pub fn step_stalled_after(&self) -> Result<Option<TimeDelta>> {
-        self.variables()?.step_stalled_after()
-    }
+/// The rules of a sweep, and how long its statements may take.
+pub fn policy(environment: &Environment) -> Result<(Policy, Timeouts)> {
+    let (mut policy, mut timeouts) = (Policy::default(), Timeouts::default());
+    apply_policy(environment, &mut policy)?;
+    table::apply_timeouts(environment, &mut timeouts)?;
+    Ok((policy, timeouts))
+}
 
-    /// The log filter, if it is set, and how logs are written.
-    pub fn log(&self) -> Result<(Option<String>, LogFormat)> {
-        let variables = self.variables()?;
-        Ok((variables.log()?, variables.log_format()?.unwrap_or_default()))
-    }
+/// Puts into a policy what is set of it.
+pub fn apply_policy(environment: &Environment, policy: &mut Policy) -> Result<()> {
+    table::apply_thresholds(environment, policy)?;
+    table::apply_recovery(environment, policy)
+}
 
-    /// The device and the inode of systemd's journal, when that is where a service's output goes.
-    pub fn journal_stream(&self) -> Option<&str> {
-        self.get("JOURNAL_STREAM")
-    }
+/// The log filter, if it is set, and how logs are written.
+pub fn log(environment: &Environment) -> Result<(Option<String>, LogFormat)> {
+    Ok((table::log(environment)?, table::log_format(environment)?.unwrap_or_default()))
+}
 
-    /// Who is notified of what.
-    pub fn notify(&self) -> Result<Notify> {
-        let variables = self.variables()?;
-        let private = variables.notify_private()?.unwrap_or_default();
-        let events = variables.notify_on()?.unwrap_or_default();
-        let target = |name: &str| -> Result<Option<Target>> {
-            let Some(url) = self.secret(name)? else { return Ok(None) };
-            let target = Target::parse(url.expose_secret(), private);
-            target.map(Some).map_err(|why| config(format!("{}: {why}", self.origin(name))).into())
-        };
-        let webhook = match (target("SWEEP_WEBHOOK_URL")?, self.secret(WEBHOOK_SECRET)?) {
-            (None, _) => None,
-            (Some(_), None) => {
-                let why = "what is not signed could come from anybody";
-                return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
-            }
-            (Some(target), Some(secret)) => Some((target, self.webhook_secret(&secret)?)),
-        };
-        Ok(Notify {
-            slack: target("SWEEP_SLACK_URL")?,
-            webhook,
-            ping: target("SWEEP_PING_URL")?,
-            events: some_of("SWEEP_NOTIFY_ON", &events, &Notify::USUAL_EVENTS)?,
-        })
-    }
+/// Reads who is notified of what.
+pub fn notify(environment: &Environment) -> Result<Notify> {
+    let private = table::notify_private(environment)?.unwrap_or_default();
+    let events = table::notify_on(environment)?.unwrap_or_default();
+    let target = |name: &str| -> Result<Option<Target>> {
+        let Some(url) = environment.secret(name)? else { return Ok(None) };
+        let target = Target::parse(url.expose_secret(), private);
+        target.map(Some).map_err(|why| config(format!("{}: {why}", environment.origin(name))).into())
+    };
+    let webhook = match (target("SWEEP_WEBHOOK_URL")?, environment.secret(WEBHOOK_SECRET)?) {
+        (None, _) => None,
+        (Some(_), None) => {
+            let why = "what is not signed could come from anybody";
+            return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
+        }
+        (Some(target), Some(secret)) => Some((target, webhook_secret(&secret, environment)?)),
+    };
+    let events = listed(&events, &Notify::USUAL_EVENTS);
+    Ok(Notify {
+        slack: target("SWEEP_SLACK_URL")?,
+        webhook,
+        ping: target("SWEEP_PING_URL")?,
+        events: events.ok_or_else(|| config(format!("SWEEP_NOTIFY_ON: {NOTHING_IS_LEFT}")))?,
+    })
+}
 
-    fn webhook_secret(&self, secret: &SecretString) -> Result<Secret> {
-        let secret = Secret::parse(secret.expose_secret());
-        // Not behind a colon: there a secret would not be shown.
-        secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.origin(WEBHOOK_SECRET))).into())
-    }
+const NOTHING_IS_LEFT: &str = "nothing is left of it, expected one at least";
 
-    /// How often a watcher looks, and the tenant of a session that it begins.
-    pub fn watch(&self, interval: IntervalFlag, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
-        let variables = self.variables()?;
-        let IntervalFlag { watch_interval } = interval.or(&variables)?;
-        let tenant = if tenant.is_some() { tenant } else { variables.tenant()? };
-        Ok((watch_interval.unwrap_or(KeeperOptions::INTERVAL), tenant))
-    }
-
-    /// Where the host's own pages are.
-    pub fn host_url(&self, flag: LinkFlag) -> Result<Option<HostUrl>> {
-        Ok(flag.or(&self.variables()?)?.host_url)
-    }
-
-    /// What the host's API asks for.
-    pub fn host_key(&self) -> Result<Option<SecretString>> {
-        self.secret("SWEEP_HOST_KEY")
-    }
-
-    /// The zone of this machine, for times that name none.
-    pub fn zone(&self) -> Tz {
-        let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());
-        let name = name.or_else(|| iana_time_zone::get_timezone().ok());
-        name.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
-    }
-
-    /// Does the operator's terminal know titles and notifications? The console of Linux prints some of them.
-    pub fn shows_sequences(&self) -> bool {
-        stdout().is_terminal() && !matches!(self.get("TERM"), None | Some("dumb" | "linux"))
-    }
-
-    /// Where the watcher listens that started this process, if one did.
-    pub fn watcher(&self) -> Option<PathBuf> {
-        self.get(VARIABLE).map(PathBuf::from)
-    }
+fn webhook_secret(secret: &SecretString, environment: &Environment) -> Result<Secret> {
+    let secret = Secret::parse(secret.expose_secret());
+    // The reason stands behind no colon: there a secret would not be shown.
+    let holder = environment.origin(WEBHOOK_SECRET);
+    secret.map_err(|why| config(format!("what {holder} holds is refused: {why}")).into())
 }

@@ -49,8 +49,13 @@ pub struct KeeperOptions {
 }
 
 impl KeeperOptions {
-    /// How often the row is written by default.
-    pub const INTERVAL: TimeDelta = TimeDelta::seconds(2);
+    /// How often a watcher looks at its agent and writes what changed: ten times within the shortest time after which
+    /// the rules act, so that it notices each in time, and every 2 s at least. More often than every 100 ms it would
+    /// load the database and see no more.
+    pub fn interval(policy: &Policy) -> TimeDelta {
+        let (min, max) = (TimeDelta::milliseconds(100), TimeDelta::seconds(2));
+        (policy.session_silent_after.min(policy.nudge_delay) / 10).clamp(min, max)
+    }
 }
 
 /// The process that examines the session.
@@ -170,7 +175,11 @@ impl Keeper {
         let mut db = match self.db.take() {
             Some(db) => db,
             None => {
-                self.options.url.connect_again(Access::Write).map_err(|error| RoundError::Lost(format!("{error:#}")))?
+                let url = &self.options.url;
+                let mut db =
+                    url.connect_again(Access::Write).map_err(|error| RoundError::Lost(format!("{error:#}")))?;
+                db.repeats(true);
+                db
             }
         };
         let done = self.round_with(&mut db);

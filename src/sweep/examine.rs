@@ -67,8 +67,12 @@ fn transact<'a, S: Subject>(
     match db.begin_next(access, &context.timeouts, Durable::Each, false) {
         (_, Err(abort)) => (Attempt::unseen(id.clone(), Stage::NotBegun), Err(abort)),
         (_, Ok(())) => {
-            let attempt = take_up(db, id.clone(), context, access, None);
-            (attempt, db.end().unwrap_or(Ok(())))
+            let attempt: Attempt<S> = take_up(db, id.clone(), context, access, None);
+            let end = db.end().unwrap_or(Ok(()));
+            match &attempt.stage {
+                Stage::Failed(error) if db.has_lost_a_statement(error) => transact(db, id, context, access),
+                _ => (attempt, end),
+            }
         }
     }
 }

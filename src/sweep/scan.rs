@@ -69,7 +69,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// Asks on the scan's connection, in one snapshot for all that is asked so, until `end_questions`.
-    pub fn question<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    pub fn question<T>(&mut self, doing: &str, body: impl FnMut(&mut Db) -> QueryResult<T>) -> Result<T> {
         self.db.ask(&self.context.timeouts, body).with_context(|| format!("{doing} {}", S::KIND.plural()))
     }
 
@@ -78,7 +78,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// Asks one question, and ends the snapshot.
-    fn query<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    fn query<T>(&mut self, doing: &str, body: impl FnMut(&mut Db) -> QueryResult<T>) -> Result<T> {
         let answer = self.question(doing, body);
         self.end_questions();
         answer
@@ -179,7 +179,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// Asks about what comes after the page at hand.
-    fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
+    fn ask<T>(&mut self, doing: &str, mut body: impl FnMut(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
         let (position, part) = (self.position.clone(), self.context.part);
         self.query(doing, |db| body(db, &Part { after: position.as_ref(), ..part }))
     }

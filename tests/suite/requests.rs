@@ -17,8 +17,18 @@ const USAGE: i32 = 64;
 
 /// Runs `sweep wake ACM-12`, or another command of these words, for ada.
 pub fn ask(world: &World, request: &str, name: &str, further: &[&str]) -> Ran {
-    let words = [request, name, "--as", "ada"].into_iter().chain(further.iter().copied());
+    let words = command(request).into_iter().chain([name, "--as", "ada"]).chain(further.iter().copied());
     command_at(&world.url, words).run()
+}
+
+/// The words of the command that makes a request.
+pub fn command(request: &str) -> Vec<&str> {
+    match request {
+        "wake" | "exempt" => vec![request],
+        "fail-step" => vec!["step", "fail"],
+        "skip-step" => vec!["step", "skip"],
+        _ => vec!["session", request],
+    }
 }
 
 /// Checks that a request is refused for this reason, and writes nothing.

@@ -13,8 +13,9 @@ use diesel::QueryResult;
 
 use crate::rules::Kind;
 use crate::rules::request::Request;
-use crate::settings::Environment;
-use crate::settings::flags::DatabaseFlag;
+use crate::settings::database::find_database;
+use crate::settings::file::complete;
+use crate::settings::{Environment, TypedSettings};
 use crate::store::Label;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::beginnings;
@@ -30,14 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub enum Names {
     Subjects(Kind),
     IssuesAndSteps,
-    /// Of the kind that stands before it: `explain issue`, `exempt add agent`.
+    /// Subjects of the kind that stands before it: `explain issue`, `exempt add agent`.
     SubjectsOfKind,
     Plans,
     Tenants,
 }
 
 impl Names {
-    /// By the name of the argument.
+    /// What the argument of this name names.
     pub fn of(argument: &str) -> Option<Names> {
         Some(match argument {
             "session" => Names::Subjects(Kind::Session),
@@ -59,10 +60,13 @@ impl Names {
     }
 
     fn read(self, current: &str, line: &Line) -> Result<Vec<Label>> {
-        let environment = Environment::of_process().with_file(line.after("--config").map(PathBuf::from).as_deref())?;
-        let database = line.after("--database").or_else(|| line.after("-d"));
-        let database = DatabaseFlag { database: Vec::from_iter(database), ..DatabaseFlag::default() };
-        let mut store = environment.database(&database)?.open_to(Purpose::Look)?;
+        let typed = TypedSettings {
+            databases: Vec::from_iter(line.after("--database").or_else(|| line.after("-d"))),
+            assignments: Vec::new(),
+            file: line.after("--config").map(PathBuf::from),
+        };
+        let environment = complete(Environment::of_process(), &typed)?;
+        let mut store = find_database(&environment)?.open_to(Purpose::Look)?;
         let kinds = store.kinds.clone();
         let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };
         Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.exempts()) {

@@ -15,6 +15,7 @@ use anyhow::{Error, Result};
 
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
+pub use crate::store::db::connection::StatementCache;
 use crate::store::db::dialect::Dialect;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::folders::Host;
@@ -24,7 +25,6 @@ use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 use conninfo::Conninfo;
 use migrate::SetUp;
 use patience::{FALLEN_SILENT, Patience};
-pub use postgres::StatementCache;
 
 /// Where the database is.
 #[derive(Clone, PartialEq)]
@@ -161,7 +161,7 @@ impl Url {
     /// Connects, without a look at what is there.
     pub fn connect(&self, access: Access) -> Result<DbConnection> {
         match self {
-            Url::Postgres(url, cache) => postgres::connect(url, *cache),
+            Url::Postgres(url, cache) => postgres::connect(url, cache),
             Url::Sqlite(path) => sqlite::connect(path, access),
         }
     }
@@ -185,7 +185,6 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
-        db.repeats(false);
         let looked = db.look(|db| {
             let set_up = refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {

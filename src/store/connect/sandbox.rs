@@ -118,7 +118,7 @@ impl Sandbox {
         let mut db = connect(&Url::postgres(beside))?;
         let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", catalog::quoted(template));
         db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
-        let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
+        let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(cache.clone());
         let sandbox = Sandbox { url, place: CopyPlace::Server { beside: beside.to_owned(), name: name.clone() } };
         // What stands in the copy is nobody else's business, whoever may connect to the database it was made from.
         for change in ["REVOKE CONNECT ON DATABASE {} FROM PUBLIC", "ALTER DATABASE {} ALLOW_CONNECTIONS true"] {

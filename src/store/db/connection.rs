@@ -6,6 +6,7 @@
 mod session;
 pub(in crate::store) mod sqlite;
 pub(in crate::store) mod sqlite_guard;
+mod statements;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::store::db::errors;
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, FLUSHING_COMMIT, OF_ITS_SERVER};
 pub use session::{Durable, Timeouts};
 use sqlite_guard::Allowance;
+pub use statements::StatementCache;
 
 /// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
 macro_rules! for_each_row {
@@ -47,8 +49,9 @@ pub struct DbConnection {
     allowance: Option<Arc<Allowance>>,
     /// What transactions set that servers do not have in common (PostgreSQL). None: each asks its server.
     of_this_server: Option<String>,
-    /// May statements be prepared, so that they are planned once (PostgreSQL)?
-    may_prepare: bool,
+    /// Statements are prepared now, and whether they may be (PostgreSQL).
+    prepares: bool,
+    statement_cache: StatementCache,
     /// How the transaction that is under way is to end, where the next one's beginning ends it.
     unfinished: Option<Finish>,
 }
@@ -122,7 +125,15 @@ impl Finish {
 
 impl DbConnection {
     pub(in crate::store) fn new(db: Db) -> DbConnection {
-        DbConnection { db, companion: None, allowance: None, of_this_server: None, may_prepare: true, unfinished: None }
+        DbConnection {
+            db,
+            companion: None,
+            allowance: None,
+            of_this_server: None,
+            prepares: false,
+            statement_cache: StatementCache::default(),
+            unfinished: None,
+        }
     }
 
     pub(in crate::store) fn of_file(
@@ -133,16 +144,29 @@ impl DbConnection {
         DbConnection { companion: Some(companion), allowance: Some(allowance), ..DbConnection::new(Db::Sqlite(db)) }
     }
 
-    pub(in crate::store) fn without_prepared_statements(self) -> DbConnection {
-        DbConnection { may_prepare: false, ..self }
+    pub(in crate::store) fn with_statement_cache(self, statement_cache: StatementCache) -> DbConnection {
+        DbConnection { statement_cache, ..self }
     }
 
-    /// Are the statements that come asked again and again? Preparing one takes a round trip more (PostgreSQL).
+    /// Says whether the statements that come are asked again and again: preparing one takes a round trip more
+    /// (PostgreSQL).
     pub fn repeats(&mut self, repeats: bool) {
         if let Db::Postgres(db) = &mut self.db {
-            let prepares = repeats && self.may_prepare;
-            db.set_prepared_statement_cache_size(if prepares { CacheSize::Unbounded } else { CacheSize::Disabled });
+            self.prepares = repeats && !self.statement_cache.is_off();
+            let size = if self.prepares { CacheSize::Unbounded } else { CacheSize::Disabled };
+            db.set_prepared_statement_cache_size(size);
         }
+    }
+
+    /// True if a pooler has lost a prepared statement. None is prepared from now on, at this server, so that what
+    /// failed for it can be tried again.
+    pub fn has_lost_a_statement(&mut self, error: &Error) -> bool {
+        let is_lost = self.prepares && errors::is_of_a_prepared_statement(error);
+        if is_lost {
+            self.statement_cache.turn_off();
+            self.repeats(false);
+        }
+        is_lost
     }
 
     /// The file turned out to be sweep's own.
@@ -277,15 +301,22 @@ impl DbConnection {
 
     /// Asks in the snapshot in which the question before was asked, or else in a new one. `end`, or the next
     /// transaction, ends it.
-    pub fn ask<T>(&mut self, timeouts: &Timeouts, question: impl FnOnce(&mut Db) -> QueryResult<T>) -> QueryResult<T> {
+    pub fn ask<T>(
+        &mut self,
+        timeouts: &Timeouts,
+        mut question: impl FnMut(&mut Db) -> QueryResult<T>,
+    ) -> QueryResult<T> {
         if self.unfinished.is_none() {
             let begin = self.begin_statement(Access::ReadOnly, OURS, timeouts);
             self.try_begin(&begin).map_err(Abort::error)?;
         }
         let answer = question(&mut self.db);
         self.unfinished = Some(Finish::of_result(&answer));
-        if answer.is_err() {
+        if let Err(error) = &answer {
             self.end();
+            if self.has_lost_a_statement(error) {
+                return self.ask(timeouts, question);
+            }
         }
         answer
     }
@@ -306,7 +337,12 @@ impl DbConnection {
     /// Asks once what each transaction would ask otherwise.
     pub fn expect_many(&mut self) -> QueryResult<()> {
         if let Db::Postgres(db) = &mut self.db {
-            self.of_this_server = Some(session::of_this_server(db)?);
+            let (statements, is_pooled) = session::of_this_server(db)?;
+            self.of_this_server = Some(statements);
+            if is_pooled {
+                self.statement_cache.turn_off();
+            }
+            self.repeats(true);
         }
         Ok(())
     }
@@ -385,6 +421,9 @@ impl DbConnection {
     }
 
     fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
+        if self.prepares && self.statement_cache.is_off() {
+            self.repeats(false);
+        }
         if self.is_sqlite() { sqlite::begin(&mut self.db, begin) } else { self.db.batch_execute(begin) }
     }
 

@@ -129,7 +129,7 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 /// SQLite says so when its guard refuses to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
-const ADVICE: [Advice; 8] = [
+const ADVICE: [Advice; 7] = [
     Advice {
         when: "permission denied to create database",
         what: "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
@@ -138,12 +138,6 @@ const ADVICE: [Advice; 8] = [
     Advice {
         when: "has no equivalent in encoding",
         what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
-        lasts: true,
-    },
-    // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
-    Advice {
-        when: "__diesel_stmt_",
-        what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
         lasts: true,
     },
     Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
@@ -167,7 +161,7 @@ const ADVICE: [Advice; 8] = [
     },
     Advice {
         when: "canceling statement due to lock timeout",
-        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \
+        what: "another transaction held the rows for longer than a sweep waits; trying again helps when it \
             has ended",
         lasts: false,
     },
@@ -182,6 +176,12 @@ pub(in crate::store) fn advice(words: &str) -> Option<(&'static str, bool)> {
 /// or it took too long?
 pub fn may_pass(words: &str) -> bool {
     is_in_other_hands(words) || ADVICE.iter().any(|advice| !advice.lasts && words.starts_with(advice.when))
+}
+
+/// True if a pooler gave the session of a prepared statement to somebody else, or somebody else's to us. Recognised by
+/// diesel's own names of statements.
+pub fn is_of_a_prepared_statement(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(_, info) if info.message().contains("__diesel_stmt_"))
 }
 
 /// Was a lock waited for in vain?

@@ -55,12 +55,7 @@ pub struct BoardRow {
 impl Boards {
     /// Reads the counts of all work, of each list of states in `waiting` the next rows, and the oldest `stranded_max`
     /// of what is stranded.
-    pub fn read(
-        db: &mut Db,
-        inquiry: &Inquiry,
-        waiting: &[&[BoardState]],
-        stranded_max: i64,
-    ) -> QueryResult<Boards> {
+    pub fn read(db: &mut Db, inquiry: &Inquiry, waiting: &[&[BoardState]], stranded_max: i64) -> QueryResult<Boards> {
         let Inquiry { kinds, owner, page, links, .. } = inquiry;
         let mut boards = Boards::default();
         for &kind in *kinds {
@@ -104,7 +99,11 @@ impl Boards {
             last_attempt_at: row.last_attempt_at.and_then(|at| at.instant()),
         };
         let is_waiting = BoardState::WAITING_FOR_PEOPLE.contains(&state);
-        if is_waiting { self.waiting.push(board_row) } else { self.stranded.push(board_row) }
+        if is_waiting {
+            self.waiting.push(board_row)
+        } else {
+            self.stranded.push(board_row)
+        }
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::rules::issue::tried;
 use crate::rules::board::{BoardState, Need, advice};
+use crate::rules::issue::tried;
 use crate::rules::{Id, Kind};
 use crate::store::db::types::RawInstant;
 use crate::store::hosts::host_steps::HostStep;
@@ -51,7 +51,9 @@ pub struct Item {
 }
 
 /// Why something needs a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, strum::IntoStaticStr, strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[schemars(inline)]

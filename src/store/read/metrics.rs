@@ -101,8 +101,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
         let read_at = db.now()?;
         let limits = BoardLimits::read(db)?;
-        let question =
-            StuckQuestion { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at };
+        let question = StuckQuestion { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at };
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),

@@ -21,8 +21,7 @@ use crate::store::work::quarantine;
 use crate::store::{Db, for_kind, read_alone};
 
 /// The names of all decisions.
-const DECISIONS: [&str; 8] =
-    ["continue", "escalate", "wait", "leave", "skip", "abandon", "recovered", "handed_over"];
+const DECISIONS: [&str; 8] = ["continue", "escalate", "wait", "leave", "skip", "abandon", "recovered", "handed_over"];
 
 /// What the next sweep would do.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

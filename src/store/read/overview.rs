@@ -27,10 +27,10 @@ use crate::store::{Db, Timeouts, has_any};
 use crate::text::redact;
 
 use super::board::Boards;
+use super::counts::counts_of_kinds;
 pub use super::counts::{Counts, Share};
 pub use super::days::{Day, KeptDays};
 pub use super::effect::{Effect, Exemptions};
-use super::counts::counts_of_kinds;
 use super::effect::{count_exemptions, read_effect};
 pub use super::items::{Item, ItemKind};
 use super::items::{oldest_of_each, one_page};

@@ -102,8 +102,8 @@ impl Item {
         let command = match offer {
             Offer::Explain => with(&format!("explain {kind}"), name?),
             Offer::Wake => with("wake", name?),
-            Offer::Pause => with("pause", name?),
-            Offer::SkipStep => with("skip-step", name?),
+            Offer::Pause => with("session pause", name?),
+            Offer::SkipStep => with("step skip", name?),
             Offer::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
             Offer::DryRun => part("--dry-run"),
             Offer::Unguarded => part("--no-guard"),

@@ -85,7 +85,8 @@ const SHARDS_MAX: i32 = Shard::COUNT_MAX as i32;
 pub fn latest_whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<SweepRow>> {
     use sweeps::*;
     let all = || sweeps::table.filter(sql::<Bool>(WHOLE)).filter(finished_at.le(Some(Instant(now))));
-    let latest: Option<SweepRow> = all().order(finished_at.desc()).select(SweepRow::as_select()).first(db).optional()?;
+    let latest: Option<SweepRow> =
+        all().order(finished_at.desc()).select(SweepRow::as_select()).first(db).optional()?;
     let Some(latest) = latest else { return Ok(Vec::new()) };
     if latest.shards <= 1 {
         return Ok(vec![latest]);

@@ -113,7 +113,11 @@ pub fn read_notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifi
     let pending = waiting!().count().get_result(db)?;
     let oldest: Option<(RawInstant, Option<LossyText>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
-    let rows = given_up(now).order((created_at, id)).limit(PageRequest::LIMIT as i64).select(UndeliveredRow::as_select()).load(db)?;
+    let rows = given_up(now)
+        .order((created_at, id))
+        .limit(PageRequest::LIMIT as i64)
+        .select(UndeliveredRow::as_select())
+        .load(db)?;
     let age = Age::at(oldest.as_ref().map(|(since, _)| since), now);
     Ok(Notifications {
         pending,

@@ -167,7 +167,15 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             self.conclude(Some(Err(abort)), false);
             return;
         }
-        let attempt = take_up(db, id, context, *access, job.wake.take());
+        let attempt: Attempt<S> = take_up(db, id, context, *access, job.wake.take());
+        if let Stage::Failed(error) = &attempt.stage
+            && db.has_lost_a_statement(error)
+        {
+            // What failed is rolled back, whatever the reply is.
+            db.end();
+            job.wake = attempt.wake;
+            return self.take_up(job);
+        }
         if let Some(company) = self.shared.contention.company_of_next_try(&job, &attempt.stage) {
             let ended = db.end();
             if let Some(Ok(())) = ended {

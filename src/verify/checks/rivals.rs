@@ -159,8 +159,8 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Ruli
             command.env_remove(name);
         }
         command.envs(program.host_directory.iter().map(|directory| ("SWEEP_HOST_DIR", directory)));
-        command.args(["--no-guard", "--quiet", "--wakes-per-agent-max", "1000000"]);
-        command.args(["--connections", &CONNECTIONS.to_string()]);
+        command.args(["--no-guard", "--quiet", "--set", "wakes_per_agent_max=1000000"]);
+        command.args(["--set", &format!("connections={CONNECTIONS}")]);
         command.env("DATABASE_URL", trial.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut sweep = command.spawn().with_context(|| format!("starting {}", program.path.display()))?;
         // Some die before they begin, some in the middle, some have done all.

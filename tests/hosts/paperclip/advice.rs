@@ -12,7 +12,7 @@ use crate::{seconds, wait_for};
 /// Waits until `sweep attention` names an issue, and returns its item.
 fn item(server: &Server, issue: &str) -> Value {
     wait_for("it is shown to people", seconds(60), || {
-        server.sweep(&["--orphan-grace", "5s", "--no-guard"]);
+        server.sweep(&["--set", "orphan_grace=5s", "--no-guard"]);
         server.needs_a_person(issue)
     })
 }
@@ -97,7 +97,7 @@ fn an_environment_that_was_never_released_is_released_as_advised_and_then_a_comm
     server.leave_environment(&issue);
     server.make_older(&issue, 3);
     wait_for("it is escalated", seconds(90), || {
-        server.sweep(&["--orphan-grace", "5s", "--retry-delay", "0s", "--no-guard"]);
+        server.sweep(&["--set", "orphan_grace=5s", "--set", "retry_delay=0s", "--no-guard"]);
         (server.status(&issue) == "blocked").then_some(())
     });
 

@@ -16,7 +16,7 @@ fn what_a_person_cancelled_is_left_alone_until_a_person_says_more() {
     let agent = server.make_agent("Ada", Adapter::ClaudeLocal);
     let issue = server.make_issue(&agent, "hang, close");
     wait_for("it is worked on", seconds(60), || (server.played(&issue).len() == 1).then_some(()));
-    let daemon = server.daemon(&["--orphan-grace", "5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
+    let daemon = server.daemon(&["--set", "orphan_grace=5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
     let run = server.runs(&issue)[0]["id"].as_str().expect("an id").to_owned();
 
     server.cancel_run(&run);

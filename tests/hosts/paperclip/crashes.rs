@@ -44,7 +44,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     assert_eq!(found_of(&explained, "its host is done with its last run"), plans, "{explained}");
 
     // The server takes the conversation's issue to the board, where it stays until that is settled.
-    let daemon = server.daemon(&["--orphan-grace", "5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
+    let daemon = server.daemon(&["--set", "orphan_grace=5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
     wait_for("the server takes it to the board", seconds(60), || {
         let listed = server.attention().iter().any(|item| item.to_string().contains(stuck.as_str()));
         listed.then_some(())

@@ -15,7 +15,7 @@ fn an_escalation_is_on_the_boards_list_and_a_comment_gets_the_issue_going() {
         (server.played(&issue).len() == 2 && !server.has_live_run(&issue)).then_some(())
     });
     wait_for("it is escalated", seconds(60), || {
-        let report = server.sweep(&["--orphan-grace", "5s", "--attempts-max", "0", "--no-guard"]);
+        let report = server.sweep(&["--set", "orphan_grace=5s", "--set", "attempts_max=0", "--no-guard"]);
         said_of(&report, &issue).filter(|said| said["outcome"] == "escalated").map(|_| ())
     });
 

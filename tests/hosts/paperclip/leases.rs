@@ -38,7 +38,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
     let ours = server.continuations(woken);
     assert_eq!(ours.last().map(|run| &run["error_code"]), Some(&CANCELLED.into()), "{}", server.story(woken));
 
-    let sweep = || server.sweep(&["--orphan-grace", "5s", "--retry-delay", "0s", "--no-guard"]);
+    let sweep = || server.sweep(&["--set", "orphan_grace=5s", "--set", "retry_delay=0s", "--no-guard"]);
     thread::sleep(seconds(20));
     let report = sweep();
     for issue in [released, leased] {

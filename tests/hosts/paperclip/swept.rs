@@ -32,13 +32,21 @@ impl Server {
     /// Runs one sweep that continues issues often, and without a delay once they are idle for `grace`. Returns its
     /// report.
     pub fn sweep_at_once(&self, grace: &str) -> Value {
-        self.sweep(&["--orphan-grace", grace, "--retry-delay", "0s", "--attempts-max", "9", "--no-guard"])
+        self.sweep(&[
+            "--set",
+            &format!("orphan_grace={grace}"),
+            "--set",
+            "retry_delay=0s",
+            "--set",
+            "attempts_max=9",
+            "--no-guard",
+        ])
     }
 
     /// Explains what a sweep would do about an issue that has been idle for a moment.
     pub fn explain(&self, issue: &str) -> Value {
         let arguments =
-            ["explain", "issue", issue, "--output", "json", "--orphan-grace", "1s", "--database", &self.sweeper()];
+            ["explain", "issue", issue, "--output", "json", "--set", "orphan_grace=1s", "--database", &self.sweeper()];
         let text = succeed(sweep(self.home.path()).args(arguments));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
@@ -46,7 +54,7 @@ impl Server {
     /// The item of an issue in `sweep attention`, if it needs a person.
     pub fn needs_a_person(&self, issue: &str) -> Option<Value> {
         let url = self.url();
-        let arguments = ["attention", "--host-url", &url, "--database", &self.sweeper()];
+        let arguments = ["attention", "--set", &format!("host_url={url}"), "--database", &self.sweeper()];
         let attention = report_of(sweep(self.home.path()).args(arguments));
         attention["items"].as_array().expect("a list").iter().find(|item| item["id"] == issue).cloned()
     }

@@ -27,7 +27,7 @@ fn a_wake_is_executed_once_with_the_right_agent_issue_and_session() {
 
     // The grace covers what the server does right after a run.
     let continued = wait_for("it is continued", seconds(60), || {
-        let report = server.sweep(&["--orphan-grace", "10s", "--no-guard"]);
+        let report = server.sweep(&["--set", "orphan_grace=10s", "--no-guard"]);
         said_of(&report, &issue).filter(|said| said["outcome"] == "continued").cloned()
     });
 

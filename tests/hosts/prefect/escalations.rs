@@ -12,7 +12,7 @@ pub fn an_escalation_is_read_back_frees_the_slot_and_can_be_retried(server: &Ser
     server.make_older(&dead, 70.0);
     let due = || server.api.post("/work_pools/escalated/get_scheduled_flow_runs", &json!({})).as_array().map(Vec::len);
     assert_eq!(due(), Some(0), "the dead run has the only slot");
-    assert_eq!(server.sweep(&dead, &["--attempts-max", "0"])["outcome"], "escalated");
+    assert_eq!(server.sweep(&dead, &["--set", "attempts_max=0"])["outcome"], "escalated");
 
     let states = server.api.states(&dead);
     let last = states.last().expect("a state");
@@ -42,7 +42,7 @@ pub fn an_escalation_is_read_back_frees_the_slot_and_can_be_retried(server: &Ser
 pub fn a_comment_alone_leaves_the_run_as_it_is(server: &Server) {
     let run = server.api.make_running_run(&server.make_deployment("commented"));
     server.make_older(&run, 70.0);
-    let comment_only = ["--attempts-max", "0", "--escalation", "comment_only"];
+    let comment_only = ["--set", "attempts_max=0", "--set", "escalation=comment_only"];
     assert_eq!(server.sweep(&run, &comment_only)["outcome"], "escalated");
     assert_eq!(server.sweep(&run, &comment_only)["outcome"], "waiting", "once is enough");
     assert_eq!((server.api.state(&run).as_str(), server.api.artifacts(&run).len()), ("RUNNING", 1));

@@ -99,7 +99,9 @@ fn a_pipe_is_not_replaced_by_the_file_of_metrics() {
     let (_database, _, url) = new_file();
     migrate_at(&url, []).run().done();
     let name = pipe.to_str().expect("a plain path");
-    sweep_at(&url, ["--metrics-file", name]).run().refused(CONFIG, &["--metrics-file", "expected the name of a file"]);
+    sweep_at(&url, ["--set", &format!("metrics_file={name}")])
+        .run()
+        .refused(CONFIG, &["--set metrics_file: ", "expected the name of a file"]);
     assert!(pipe.symlink_metadata().expect("a pipe").file_type().is_fifo());
 }
 

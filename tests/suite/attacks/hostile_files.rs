@@ -161,7 +161,7 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
          select i as subject_id, i as group_id, i as tenant, '2020-01-01T00:00:00.000Z' as since from n where i < 0",
     );
     let began = Instant::now();
-    let both = sweep(["--database", &url, "--database", &other, "--statement-timeout", "500ms"]).run();
+    let both = sweep(["--database", &url, "--database", &other, "--set", "statement_timeout=500ms"]).run();
     assert!(began.elapsed() < Duration::from_secs(20), "{both}");
     assert!(
         both.out.contains("it took longer than SWEEP_STATEMENT_TIMEOUT allows")

@@ -70,7 +70,7 @@ on_each_database! {
     }
 
     fn in_a_file_of_settings_or_of_a_secret_is_a_mistake_of_its_author(world) {
-        let (_directory, path) = write_file("SWEEP_LIMIT=1\nSWEEP_TENANT=a\0b\n");
+        let (_directory, path) = write_file("SWEEP_LIMIT=1\nSWEEP_HOST_URL=a\0b\n");
         let says = ["--config ", "line 2: expected no NUL character"];
         sweep_at(&world.url, ["--config", text(&path)]).run().refused(CONFIG, &says);
         let (_directory, path) = write_file(&format!("{}\0", world.url));

@@ -96,7 +96,7 @@ fn what_a_neighbour_left_changes_neither_a_sweep_nor_what_a_person_asks_for() {
     ] {
         leave(&url, &role);
         let arguments = if arguments[0] == "run" { &arguments[1..] } else { arguments };
-        let ran = command_at(&url, arguments.iter().copied()).env("SWEEP_STATEMENT_CACHE", "off").run();
+        let ran = command_at(&url, arguments.iter().copied()).run();
         assert_eq!(ran.code, 0, "{arguments:?}: {ran}");
         // The commits of a sweep are flushed together.
         let expected: &[&str] = match arguments.first() {
@@ -117,6 +117,6 @@ fn nor_what_a_migration_makes() {
     let pooler = Pooler::start(1);
     let url = pooler.url(scratch.name());
     leave(&url, &role);
-    migrate_at(&url, ["--statement-cache", "off"]).run().done();
+    migrate_at(&url, []).run().done();
     assert_eq!(scratch.catalog(), direct.catalog());
 }

@@ -137,13 +137,8 @@ fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
     run(&mut hostile, &relations.map(|name| format!("create temporary table {name} (id int);")).concat());
     drop(hostile);
 
-    let pooled = |arguments: &[&str]| {
-        sweep_at(&url, arguments.iter().copied())
-            .env("SWEEP_STATEMENT_CACHE", "off")
-            .env("SWEEP_CONNECTIONS", "1")
-            .run()
-            .done()
-    };
+    let pooled =
+        |arguments: &[&str]| sweep_at(&url, arguments.iter().copied()).env("SWEEP_CONNECTIONS", "1").run().done();
     let ran = pooled(&[]);
 
     assert!(ran.out.contains("1 continued"), "{ran}");
@@ -161,7 +156,7 @@ fn no_path_is_left_to_the_next_client_of_a_pooler() {
         String::from_utf8_lossy(&shown.stdout).trim().to_owned()
     };
     let before = path();
-    sweep_at(&url, []).env("SWEEP_STATEMENT_CACHE", "off").env("SWEEP_CONNECTIONS", "1").run().done();
+    sweep_at(&url, []).env("SWEEP_CONNECTIONS", "1").run().done();
     assert_eq!(path(), before);
     assert!(before.contains("public"), "{before}");
 }

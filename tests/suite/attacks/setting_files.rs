@@ -153,7 +153,7 @@ fn a_file_that_is_shipped_means_the_same_as_an_environment_file_of_systemd(#[cas
 
 #[test]
 fn quotes_around_a_value_are_warned_of_and_the_value_is_not_repeated() {
-    let (_directory, path) = write_file("SWEEP_NUDGE_MESSAGE='hunter2'\nSWEEP_TENANT=\"\nSWEEP_ONLY=issues\n");
+    let (_directory, path) = write_file("SWEEP_NUDGE_MESSAGE='hunter2'\nSWEEP_PAGE_HOST=\"\nSWEEP_ISSUES=on\n");
     let ran = sweep(["--dry-run", "--config", text(&path)]).run();
     let warned: Vec<&str> = ran.err.lines().filter(|line| line.contains("quotes")).collect();
     assert_eq!(warned.len(), 1, "{ran}");

@@ -45,7 +45,7 @@ fn a_password_on_the_command_line_is_warned_of_once(#[case] url: &str, #[case] t
 fn the_warning_says_what_to_use_instead_and_stops_nothing() {
     let world = World::new(On::Postgres);
     let url = format!("{}&password=hunter2", world.url);
-    let ran = sweep_at(&url, ["--connections", "4"]).run().done();
+    let ran = sweep_at(&url, ["--set", "connections=4"]).run().done();
     let warnings: Vec<&str> = ran.err.lines().filter(|line| line.contains(" WARN --database")).collect();
     assert_eq!(warnings.len(), 1, "{ran}");
     for instead in ["DATABASE_URL_FILE", "DATABASE_URL", "passfile"] {

@@ -90,7 +90,7 @@ on_each_database! {
     fn an_agent_that_is_started_again_inherits_no_more_than_before(world) {
         let (url, home) = (world.url.clone(), Arc::new(tempfile::tempdir().expect("a home")));
         let script = "env; test -e ran || { touch ran; exit 3; }";
-        let arguments = ["--name", "agent", "--auto-relaunch", "on", "--", "sh", "-c", script];
+        let arguments = ["--name", "agent", "--set", "auto_relaunch=on", "--", "sh", "-c", script];
         let ended = Watcher::given(home, &variables(&url), &arguments).end();
 
         let text = ended.text;

@@ -238,7 +238,7 @@ mod steps_and_sessions {
             let of = |kind: &str| listed.iter().find(|item| item["kind"] == kind);
             assert_eq!(of("step").expect("the step")["why"], "the plan has no agent to wake");
             let commands = of("step").expect("the step")["commands"].to_string();
-            assert!(commands.contains("sweep skip-step") && !commands.contains("sweep wake"), "{commands}");
+            assert!(commands.contains("sweep step skip") && !commands.contains("sweep wake"), "{commands}");
         }
     }
 }

@@ -21,7 +21,6 @@ mod variables {
     #[case::a_duration_without_unit("SWEEP_RETRY_DELAY", "5", "expected a duration")]
     #[case::a_duration_beyond_all("SWEEP_RETRY_DELAY", "20y", "at most ten years")]
     #[case::no_time_at_all("SWEEP_STEP_STALLED_AFTER", "0s", "at least 1ms")]
-    #[case::no_time_for_a_lock("SWEEP_LOCK_TIMEOUT", "0s", "at least 1ms")]
     #[case::less_than_the_views_can_see("SWEEP_WAKE_STUCK_AFTER", "5s", "at least 1m")]
     #[case::no_connection("SWEEP_CONNECTIONS", "0", "from 1 to 64")]
     #[case::too_many_connections("SWEEP_CONNECTIONS", "65", "from 1 to 64")]
@@ -33,10 +32,6 @@ mod variables {
     #[case::less_than_a_second_of_a_run("SWEEP_RUN_SILENT_AFTER", "0s", "at least 1s")]
     #[case::nudges_on_end("SWEEP_NUDGE_DELAY", "0s", "at least 1s")]
     #[case::half_a_relaunch("SWEEP_AUTO_RELAUNCH", "maybe", "expected on or off")]
-    #[case::fewer_than_no_relaunch("SWEEP_RELAUNCHES_MAX", "-1", "a whole number from 0")]
-    #[case::half_a_cache("SWEEP_STATEMENT_CACHE", "some", "expected on or off")]
-    #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected sessions, issues or steps")]
-    #[case::another_output("SWEEP_OUTPUT", "yaml", "expected table, json or ndjson")]
     #[case::another_log_format("SWEEP_LOG_FORMAT", "xml", "expected text or json")]
     #[case::no_filter("SWEEP_LOG", "=", "expected a filter such as warn or sweep=debug")]
     fn a_value_that_is_wrong_is_refused(#[case] name: &str, #[case] value: &str, #[case] expected: &str) {
@@ -53,11 +48,29 @@ mod variables {
         ran.refused(CONFIG, &["SWEEP_MOON_PHASE_OFFSET: no such setting", "`sweep config` lists all that there are"]);
     }
 
+    #[rstest]
+    #[case("SWEEP_DURABLE", "several subjects always wait for the disk together")]
+    #[case("SWEEP_HUNG_AFTER", "ten times SWEEP_STATEMENT_TIMEOUT")]
+    #[case("SWEEP_LISTEN_GRACE", "the host says how long it needs")]
+    #[case("SWEEP_LOCK_TIMEOUT", "for at most 500ms")]
+    #[case("SWEEP_ONLY", "there is only the option --only")]
+    #[case("SWEEP_OUTPUT", "use the option --output")]
+    #[case("SWEEP_RELAUNCHES_MAX", "a crashed session is relaunched once")]
+    #[case("SWEEP_STATEMENT_CACHE", "sweep notices by itself")]
+    #[case("SWEEP_TENANT", "there is only the option --tenant")]
+    #[case("SWEEP_WATCH_INTERVAL", "follows from its thresholds")]
+    fn a_setting_of_an_earlier_release_is_refused_with_what_there_is_in_its_place(
+        #[case] name: &str,
+        #[case] instead: &str,
+    ) {
+        sweep([]).env(name, "1").run().refused(CONFIG, &[&format!("{name}: no such setting; "), instead]);
+    }
+
     #[test]
     fn an_empty_variable_is_an_unset_one() {
         let world = World::new(On::Sqlite);
         let mut program = sweep_at(&world.url, ["--dry-run"]);
-        for name in ["SWEEP_ORPHAN_GRACE", "SWEEP_LIMIT", "SWEEP_ONLY", "SWEEP_OUTPUT", "SWEEP_LOG", "DATABASE_URL"] {
+        for name in ["SWEEP_ORPHAN_GRACE", "SWEEP_LIMIT", "SWEEP_DEADLINE", "SWEEP_LOG", "DATABASE_URL"] {
             program = program.env(name, " ");
         }
         program.run().done();
@@ -88,31 +101,48 @@ mod arguments {
     #[rstest]
     #[case::zero("--limit 0", "--limit 0: expected a whole number from 1")]
     #[case::no_number("--limit x", "--limit x: expected a whole number from 1")]
-    #[case::a_statement_timeout_that_the_server_refuses("--statement-timeout 30d", "and at most 1day")]
-    #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "below 1s, the server's deadlock_timeout")]
+    #[case::a_statement_timeout_that_the_server_refuses("--set statement_timeout=30d", "and at most 1day")]
     #[case::no_value("--limit", "--limit: its value is missing")]
-    #[case::too_many_connections("--connections 65", "--connections 65: expected a whole number from 1 to 64")]
+    #[case::too_many_connections("--set connections=65", "--set connections=65: expected a whole number from 1 to 64")]
     #[case::another_kind("--only plans", "--only plans: expected sessions, issues or steps")]
     #[case::no_kind("--only=", "--only is empty: expected sessions, issues or steps")]
-    #[case::a_negative_duration("--orphan-grace=-5m", "--orphan-grace -5m: expected a duration")]
-    #[case::a_negative_duration_apart("--orphan-grace -5m", "--orphan-grace")]
-    #[case::no_time_at_all("--step-stalled-after 0s", "--step-stalled-after 0s: expected a duration of at least")]
-    #[case::less_than_the_views_can_see("--wake-stuck-after 5s", "--wake-stuck-after 5s: expected a duration")]
-    #[case::another_escalation("--escalation shout", "--escalation shout: expected comment_and_block or comment_only")]
+    #[case::a_negative_duration("--set orphan_grace=-5m", "--set orphan_grace=-5m: expected a duration")]
+    #[case::a_negative_duration_behind_an_equals_sign("--set=orphan_grace=-5m", "--set orphan_grace=-5m: expected")]
+    #[case::no_time_at_all(
+        "--set step_stalled_after=0s",
+        "--set step_stalled_after=0s: expected a duration of at least"
+    )]
+    #[case::less_than_the_views_can_see("--set wake_stuck_after=5s", "--set wake_stuck_after=5s: expected a duration")]
+    #[case::another_escalation(
+        "--set escalation=shout",
+        "--set escalation=shout: expected comment_and_block or comment_only"
+    )]
     #[case::another_output("--output yaml", "--output yaml: expected table, json or ndjson")]
-    #[case::too_large_a_share("--guard-share 50", "--guard-share 50: expected a share from 0 to 1")]
-    #[case::no_share("--guard-share NaN", "--guard-share NaN: expected a share from 0 to 1")]
-    #[case::no_time_at_all("--deadline 0s", "--deadline 0s: expected a duration of at least 1ms")]
-    #[case::no_wakes("--wakes-per-agent-max 0", "--wakes-per-agent-max 0: expected a whole number from 1")]
-    #[case::another_mode("--issues maybe", "--issues maybe: expected on, shadow or off")]
+    #[case::too_large_a_share("--set guard_share=50", "--set guard_share=50: expected a share from 0 to 1")]
+    #[case::no_share("--set guard_share=NaN", "--set guard_share=NaN: expected a share from 0 to 1")]
+    #[case::no_time_at_all("--set deadline=0s", "--set deadline=0s: expected a duration of at least 1ms")]
+    #[case::no_wakes("--set wakes_per_agent_max=0", "--set wakes_per_agent_max=0: expected a whole number from 1")]
+    #[case::another_mode("--set issues=maybe", "--set issues=maybe: expected on, shadow or off")]
     #[case::a_plan_and_kinds("--apply plan.json --only issues", "--apply and --only cannot be used together")]
     #[case::a_plan_that_is_not_there("--apply nowhere.json", "--apply nowhere.json: No such file")]
     #[case::a_session_and_kinds("--session ada-1 --only issues", "--only names kinds")]
     #[case::no_session("--session=", "--session is empty: expected a few words")]
-    #[case::a_message_that_is_a_key("--nudge-message y\u{3}", "expected one line without control characters")]
-    #[case::no_message("--nudge-message=", "--nudge-message is empty: expected a few words")]
-    #[case::less_than_a_second("--session-silent-after 0s", "expected a duration of at least 1s")]
+    #[case::a_message_that_is_a_key("--set nudge_message=y\u{3}", "expected one line without control characters")]
+    #[case::no_message("--set nudge_message=", "--set nudge_message=: expected a few words")]
+    #[case::less_than_a_second("--set session_silent_after=0s", "expected a duration of at least 1s")]
     #[case::a_subject_and_kinds("--issue 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10 --only issues", "--only names kinds")]
+    #[case::an_option_of_an_earlier_release(
+        "--orphan-grace 5m",
+        "has no option --orphan-grace; use --set orphan_grace=…"
+    )]
+    #[case::another_one("--durable each", "has no option --durable; several subjects always wait")]
+    #[case::a_setting_that_is_misspelt("--set orfan_grace=5m", "no such setting; did you mean orphan_grace?")]
+    #[case::a_setting_that_is_gone("--set lock_timeout=1s", "no such setting; a foreign-key check waits")]
+    #[case::a_setting_without_a_value("--set limit", "--set limit: expected NAME=VALUE, such as orphan_grace=5m")]
+    #[case::a_setting_twice("--set limit=1 --limit 2", "--set limit is given twice")]
+    #[case::a_secret("--set slack_url=https://hooks.example", "everybody can read a command line: set SWEEP_SLACK_URL")]
+    #[case::a_command_of_an_earlier_release("nudge fence", "there is no command nudge; use `sweep session nudge`")]
+    #[case::a_command_about_steps("skip-step x", "there is no command skip-step; use `sweep step skip`")]
     #[case::misspelt("--limt 3", "`sweep` has no option --limt; did you mean --limit?")]
     #[case::unknown("--frobnicate", "`sweep` has no option --frobnicate")]
     #[case::an_unknown_command("frobnicate", "there is no command frobnicate")]
@@ -136,12 +166,15 @@ mod arguments {
         let agent = world.agent("idle");
         let _two = [world.orphan(&agent), world.orphan(&agent)];
         let continued = |program: crate::support::program::Program| {
-            let ran = program.env("SWEEP_LIMIT", "1").env("SWEEP_OUTPUT", "json").run().done();
+            let ran = program.env("SWEEP_LIMIT", "1").run().done();
             ran.json()["kinds"]["issues"]["continued"].as_i64()
         };
-        assert_eq!(continued(sweep_at(&world.url, ["--dry-run"])), Some(1));
-        assert_eq!(continued(sweep_at(&world.url, ["--dry-run", "--limit", "2"])), Some(2));
-        let elsewhere = sweep_at(&world.url, ["--dry-run", "--limit", "2"]).env("DATABASE_URL", "sqlite:///nowhere");
+        let dry_run = ["--dry-run", "--output", "json"];
+        let with = |further: &[&'static str]| sweep_at(&world.url, [&dry_run, further].concat());
+        assert_eq!(continued(with(&[])), Some(1));
+        assert_eq!(continued(with(&["--limit", "2"])), Some(2));
+        assert_eq!(continued(with(&["--set", "limit=2"])), Some(2));
+        let elsewhere = with(&["--limit", "2"]).env("DATABASE_URL", "sqlite:///nowhere");
         assert_eq!(continued(elsewhere), Some(2));
     }
 

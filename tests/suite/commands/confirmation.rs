@@ -118,7 +118,7 @@ fn what_the_guard_left_is_no_part_of_the_plan_and_still_the_exit_code() {
     let agent = world.agent("idle");
     let (_, step) = world.stalled_step(Some(&agent));
 
-    let (code, text) = Asked::with(&world.url, &["--guard-share", "0.5", "--output", "json"]).answers("yes\r");
+    let (code, text) = Asked::with(&world.url, &["--set", "guard_share=0.5", "--output", "json"]).answers("yes\r");
 
     assert_eq!(code, 4, "{text}");
     assert!(text.contains("Guard: ") && text.contains("Do this, for 1 subject?"), "{text}");

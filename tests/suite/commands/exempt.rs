@@ -1,9 +1,16 @@
 //! `sweep exempt`: work that is in progress on purpose is left, for as long as somebody says so.
 
+use std::thread;
+
+use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use rstest::rstest;
 use sweep::parse;
 use sweep::rules::Id;
+use sweep::store::Timeouts;
+use sweep::store::connect::open::Url;
+use sweep::store::hosts::rights::Purpose;
+use sweep::store::work::exemptions::{self, Exempts, Given, Wanted};
 
 use crate::support::program::{Ran, command_at};
 use crate::support::wait::wait_until;
@@ -219,13 +226,18 @@ fn of_two_that_exempt_at_once_the_second_replaces_the_first() {
     rival.batch_execute(&insert).expect("an exemption");
     command_at(&world.url, add).run().refused(BUSY, &["somebody else is at it, try again"]);
 
-    let mut program = command_at(&world.url, add);
-    program = program.env("SWEEP_LOCK_TIMEOUT", "999ms");
-    let child = program.start();
-    let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    wait_until("the second", || 0 < world.count(waiting));
-    rival.batch_execute("commit").expect("a commit");
-    let ran = program.ended(child.wait_with_output().expect("an end")).done();
-    assert!(ran.out.starts_with("Exempt again"), "{ran}");
+    let mut store = Url::parse(&world.url).expect("a URL").open_to(Purpose::Exempt).expect("a store");
+    let timeouts = Timeouts { lock: TimeDelta::milliseconds(999), ..Timeouts::default() };
+    let given = thread::scope(|scope| {
+        let name = issue.0.as_str();
+        let of = Exempts::Issue;
+        let wanted = Wanted { of, name, reason: "a call", until: None, until_is_called: "--until", is_agents: false };
+        let second = scope.spawn(move || exemptions::exempt(&mut store, &timeouts, &wanted).map(|exempt| exempt.given));
+        let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        wait_until("the second", || 0 < world.count(waiting));
+        rival.batch_execute("commit").expect("a commit");
+        second.join().expect("an end")
+    });
+    assert!(matches!(given, Ok(Given::Again)));
     assert_eq!(world.text("reason", "exemptions").as_deref(), Some("a call"));
 }

@@ -96,8 +96,8 @@ on_each_host! {
             let words = ["explain", "issue", &issue.0, "--output", "json"];
             command_at(&world.url, words.into_iter().chain(flags.iter().copied()))
         };
-        assert_eq!(ask(&["--orphan-grace", "2h"]).run().done().json()["decision"], "leave");
-        assert_eq!(ask(&["--attempts-max", "0"]).run().done().json()["reason"], "automatic continuation is off");
+        assert_eq!(ask(&["--set", "orphan_grace=2h"]).run().done().json()["decision"], "leave");
+        assert_eq!(ask(&["--set", "attempts_max=0"]).run().done().json()["reason"], "automatic continuation is off");
         let by_variable = ask(&[]).env("SWEEP_ATTEMPTS_MAX", "3").run().done().json();
         assert_eq!((&by_variable["decision"], &by_variable["attempts_max"]), (&"continue".into(), &3.into()));
         ask(&[]).env("SWEEP_ORFAN_GRACE", "1m").run().refused(CONFIG, &["SWEEP_ORFAN_GRACE: no such setting"]);

@@ -38,13 +38,13 @@ const COMMANDS: [(&str, &[&str], i32); 13] = [
 
 /// On sweep's own tables alone. Which subject is asked for makes no difference to a role that may not.
 const OF_PLANS_AND_SESSIONS: [(&str, &[&str], i32); 9] = [
-    ("nudge nobody", &[SWEEPER, OPERATOR], USAGE),
-    ("relaunch nobody", &[SWEEPER, OPERATOR], USAGE),
-    ("heartbeat nobody", &[OPERATOR], USAGE),
-    ("pause nobody", &[OPERATOR], USAGE),
-    ("resume nobody", &[OPERATOR], USAGE),
-    ("fail-step none", &[OPERATOR], USAGE),
-    ("skip-step none", &[OPERATOR], USAGE),
+    ("session nudge nobody", &[SWEEPER, OPERATOR], USAGE),
+    ("session relaunch nobody", &[SWEEPER, OPERATOR], USAGE),
+    ("session heartbeat nobody", &[OPERATOR], USAGE),
+    ("session pause nobody", &[OPERATOR], USAGE),
+    ("session resume nobody", &[OPERATOR], USAGE),
+    ("step fail none", &[OPERATOR], USAGE),
+    ("step skip none", &[OPERATOR], USAGE),
     ("status --plan none", ALL, USAGE),
     ("watch --name T-3 -- true", &[], 0),
 ];

@@ -20,7 +20,7 @@ fn a_notification_that_could_not_be_delivered_is_tried_again_before_the_next_swe
     // Nobody answers before the listener below does; the request times out, or is told to come again.
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("an address");
     let ran =
-        sweep_at(&world.url, ["--attempts-max", "0"]).env("SWEEP_SLACK_URL", format!("http://{nobody}/hook")).run();
+        sweep_at(&world.url, ["--set", "attempts_max=0"]).env("SWEEP_SLACK_URL", format!("http://{nobody}/hook")).run();
     assert_eq!(ran.code, 0, "{ran}");
     assert_eq!(world.count("notifications where attempts = 1 and delivered_at is null"), 1, "{ran}");
     world.run("update notifications set due_at = now()");

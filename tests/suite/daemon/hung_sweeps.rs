@@ -14,14 +14,14 @@ const WATCHDOG: Duration = Duration::from_millis(800);
 fn a_sweep_that_hangs_is_reported_and_the_watchdog_is_not_fed_until_it_gets_on() {
     let (world, proxy, manager) = (World::new(On::Postgres), Proxy::start(None), Manager::new());
     let url = proxy.url(world.name(), "disable");
-    let mut daemon = manager.start(daemon(&url, EACH_SECOND, ["--hung-after", "1s"]), WATCHDOG);
+    let mut daemon = manager.start(daemon(&url, EACH_SECOND, ["--set", "statement_timeout=300ms"]), WATCHDOG);
     daemon.says("sweep completed");
     daemon.answers("/healthz", 200);
 
     proxy.freeze();
     let reported = daemon.answers("/healthz", 503);
     assert!(reported.starts_with("a sweep has made no progress for "), "{reported}");
-    daemon.says("the sweep in hand has made no progress for 1s");
+    daemon.says("the sweep in hand has made no progress for 3s");
     assert_eq!(daemon.get("/readyz").0, 503);
     assert!(daemon.get("/metrics").1.contains("sweep_daemon_hung 1"));
     let fed = manager.count("WATCHDOG=1");
@@ -42,19 +42,19 @@ fn a_sweep_that_hangs_is_reported_and_the_watchdog_is_not_fed_until_it_gets_on()
 fn a_long_sweep_that_gets_on_does_not_hang() {
     let mut world = World::new(On::Postgres);
     world.run("begin");
-    for _ in 0..6 {
+    for _ in 0..24 {
         let agent = world.agent("idle");
         world.orphan(&agent);
     }
     world.run("commit");
-    // Each takes half a second: three seconds, and hung after one and a half.
+    // Each takes half a second: twelve seconds, and hung after nine.
     world.run(
         "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return new; end $$;
          create trigger slow before insert on wakes for each row execute function slow()",
     );
-    let arguments = ["--at-start", "on", "--connections", "1", "--hung-after", "1500ms"];
+    let arguments = ["--at-start", "on", "--set", "connections=1", "--set", "statement_timeout=900ms"];
     let daemon = Daemon::start(daemon(&world.url, crate::support::daemon::NEVER, arguments));
     daemon.says("sweep completed");
     assert_eq!(daemon.count("no progress"), 0, "{:?}", daemon.log());
-    assert_eq!(world.count("wakes"), 6);
+    assert_eq!(world.count("wakes"), 24);
 }

@@ -40,7 +40,7 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     let agent = world.agent("idle");
     let issues: Vec<_> = (0..7).map(|_| world.orphan(&agent)).collect();
     let run = world.issue_run(&issues[0], &agent, "running", 30);
-    let arguments = ["--listen", "on", "--at-start", "on", "--guard-min", "2", "--guard-share", "0.5"];
+    let arguments = ["--listen", "on", "--at-start", "on", "--set", "guard_min=2", "--set", "guard_share=0.5"];
     let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments));
     daemon.says("WARN Guard: ");
     daemon.says("sweep completed");
@@ -54,7 +54,7 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
 
 #[rstest]
 #[case::only_others(&["--only", "steps"])]
-#[case::off(&["--issues", "off"])]
+#[case::off(&["--set", "issues=off"])]
 fn a_daemon_that_does_not_sweep_issues_does_not_do_so_when_their_runs_end(#[case] further: &[&str]) {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
@@ -76,7 +76,7 @@ fn people_who_cannot_be_notified_do_not_hold_up_a_reaction() {
     let at_work = [world.issue_at_work(), world.issue_at_work(), world.issue_at_work()];
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/hook", silent.local_addr().expect("an address"));
-    let arguments = ["--listen", "on", "--attempts-max", "0"];
+    let arguments = ["--listen", "on", "--set", "attempts_max=0"];
     let daemon = Daemon::start(daemon(&world.url, NEVER, arguments).env("SWEEP_SLACK_URL", url));
     daemon.says(LISTENING);
     let began = Instant::now();

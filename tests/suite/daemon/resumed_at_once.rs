@@ -46,7 +46,7 @@ fn the_issue_of_a_run_that_ended_is_resumed_without_waiting_for_the_schedule(#[c
 fn it_is_continued_as_often_as_by_any_sweep_and_then_escalated() {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
-    let mut daemon = listening(&world.url, NEVER, &["--retry-delay", "0s"]);
+    let mut daemon = listening(&world.url, NEVER, &["--set", "retry_delay=0s"]);
     world.end_run(&run);
     waits_for_wake(&mut world, &issue);
 
@@ -66,7 +66,12 @@ fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
     let mut world = World::with_listen(On::Postgres);
     let ((done, run), (touched, second), (left, third)) =
         (world.issue_at_work(), world.issue_at_work(), world.issue_at_work());
-    let mut daemon = listening(&world.url, NEVER, &["--listen-grace", "8s"]);
+    // As a host says it that takes its time.
+    world.run(
+        "create or replace view host_behavior as
+         select 8::float8 as run_end_grace_seconds, 'set it to in progress or todo'::text as resume_advice",
+    );
+    let mut daemon = listening(&world.url, NEVER, &[]);
     [&run, &second, &third].into_iter().for_each(|run| world.end_run(run));
     world.set("issues", &done, "status = 'done'");
     // Later than half the grace: what was touched before that is idle again by then.
@@ -81,7 +86,7 @@ fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
 fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
-    let mut daemon = listening(&world.url, EACH_SECOND, &["--orphan-grace", "1s"]);
+    let mut daemon = listening(&world.url, EACH_SECOND, &["--set", "orphan_grace=1s"]);
     // Only this connection of the daemon's has nothing to do for so long.
     let lost = "(select pg_terminate_backend(pid) from pg_stat_activity
                  where datname = current_database() and application_name = 'sweep' and state = 'idle'
@@ -104,7 +109,7 @@ fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
 fn a_storm_of_run_ends_is_left_to_the_schedule_and_its_guard() {
     let mut world = World::with_listen(On::Postgres);
     let at_work: Vec<(Id, Id)> = (0..6).map(|_| world.issue_at_work()).collect();
-    let mut daemon = listening(&world.url, NEVER, &["--guard-min", "2"]);
+    let mut daemon = listening(&world.url, NEVER, &["--set", "guard_min=2"]);
     world.run("update runs set status = 'interrupted', finished_at = now()");
     daemon.says("WARN runs end in numbers and leave work stranded");
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use sweep::store::connect::listen::{HEARD_MAX, Listener, Source};
-use sweep::store::connect::open::{StatementCache, Url};
+use sweep::store::connect::open::Url;
 
 use crate::support::databases::{connect, run};
 use crate::support::pooler::Pooler;
@@ -105,7 +105,7 @@ fn sqlite_is_refused_by_name() {
 fn a_pooler_that_swallows_notifications_is_found_out() {
     let world = World::with_listen(On::Postgres);
     let pooler = Pooler::start(4);
-    let url = Url::parse(&pooler.url(world.name())).expect("a URL").with(StatementCache::Off);
+    let url = Url::parse(&pooler.url(world.name())).expect("a URL");
     let refused = open(url).err().expect("a refusal");
     assert!(format!("{refused:#}").contains("through a transaction pooler none does"), "{refused:#}");
 }

@@ -42,7 +42,8 @@ fn the_first_sweep_is_at_the_start_when_that_is_on() {
 #[test]
 fn the_next_times_are_shown_in_the_schedules_zone() {
     let world = World::new(On::Sqlite);
-    let daemon = Daemon::start(daemon(&world.url, "0 12 21 6 *", ["--timezone", "europe/berlin", "--jitter", "1m"]));
+    let daemon =
+        Daemon::start(daemon(&world.url, "0 12 21 6 *", ["--timezone", "europe/berlin", "--set", "jitter=1m"]));
     let line = daemon.says("schedule 0 12 21 6 * (Europe/Berlin), next: ");
     assert_eq!(line.matches("-06-21 12:00:00 CEST").count(), 3, "{line}");
     assert!(line.ends_with(", each up to 1m later"), "{line}");
@@ -64,12 +65,12 @@ fn each_sweep_begins_in_the_second_of_its_schedule_and_no_time_is_swept_twice() 
 #[test]
 fn a_jitter_moves_sweeps_within_their_interval() {
     let mut world = World::new(On::Sqlite);
-    let each_second = Daemon::start(daemon(&world.url, EACH_SECOND, ["--jitter", "1h"]));
+    let each_second = Daemon::start(daemon(&world.url, EACH_SECOND, ["--set", "jitter=1h"]));
     each_second.says_times(4, "sweep completed");
 
     let now = world.text("strftime('%s', 'now')", "(select 1)").expect("a time");
     let url = world.url.clone();
-    let each_hour = Daemon::start(daemon(&url, "0 * * * *", ["--jitter", "365d"]));
+    let each_hour = Daemon::start(daemon(&url, "0 * * * *", ["--set", "jitter=365d"]));
     each_hour.answers("/readyz", 200);
     let metrics = each_hour.answers("/metrics", 200);
     let next = metrics.lines().find_map(|line| line.strip_prefix("sweep_daemon_next_sweep_timestamp_seconds "));
@@ -84,8 +85,8 @@ fn settings_are_those_of_any_sweep() {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     let url = world.url.clone();
-    // An orphan for an hour only; and SWEEP_OUTPUT is no concern of a daemon.
-    let program = daemon(&url, EACH_SECOND, ["--orphan-grace", "2h"]).env("SWEEP_OUTPUT", "table");
+    // An orphan for an hour only.
+    let program = daemon(&url, EACH_SECOND, ["--set", "orphan_grace=2h"]);
     let daemon = Daemon::start(program);
     daemon.says("sweep completed");
     assert_eq!(world.wakes_for(&issue), 0);

@@ -51,7 +51,8 @@ fn a_teams_own_tasks_are_continued_and_escalated_and_no_sweep_needs_the_folder()
     drop(folder);
     assert_eq!(database.catalog_of_host(), before);
 
-    let swept = sweep_at(&database.url, ["--output", "json", "--host-url", "http://team.example"]).run().done().json();
+    let swept =
+        sweep_at(&database.url, ["--output", "json", "--set", "host_url=http://team.example"]).run().done().json();
     assert_eq!((&swept["host"], &swept["kinds"]["issues"]["continued"]), (&"tasks".into(), &1.into()), "{swept:#}");
     let mut subjects = swept["subjects"].as_array().expect("subjects").iter();
     let continued = subjects.find(|subject| subject["outcome"] == "continued").expect("one that was continued");
@@ -86,7 +87,7 @@ fn a_view_of_several_tables_is_updated_by_its_trigger_alone() {
     let folder = Folder::new();
     folder.replace(UP, "from public.tasks t;", "from public.tasks t, lateral (select t.id) of_it;");
     folder.migrate(&database).done();
-    let swept = sweep_at(&database.url, ["--attempts-max", "0", "--output", "json"]).run().done().json();
+    let swept = sweep_at(&database.url, ["--set", "attempts_max=0", "--output", "json"]).run().done().json();
     assert_eq!(swept["kinds"]["issues"]["escalated"], 1, "{swept:#}");
 }
 
@@ -105,7 +106,7 @@ fn what_a_trigger_did_not_write_is_not_recorded_as_done(#[case] from: &str, #[ca
     folder.migrate(&database).done();
     let attempts_max = if relation == "wakes" { "1" } else { "0" };
 
-    let swept = sweep_at(&database.url, ["--attempts-max", attempts_max]).run();
+    let swept = sweep_at(&database.url, ["--set", &format!("attempts_max={attempts_max}")]).run();
 
     assert_eq!(swept.code, 1, "{swept}");
     let why = format!("the host's {relation} took no row: its trigger wrote nothing");

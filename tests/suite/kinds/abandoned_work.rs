@@ -94,7 +94,7 @@ on_each_host! {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let path = file.path().to_str().expect("a plain path");
         let counted = |world: &World| {
-            sweep_at(&world.url, ["--metrics-file", path]).run().done();
+            sweep_at(&world.url, ["--set", &format!("metrics_file={path}")]).run().done();
             let text = std::fs::read_to_string(path).expect("metrics");
             let line = text.lines().find_map(|line| line.strip_prefix("sweep_abandoned_subjects{kind=\"issue\"} "));
             line.expect("a count").to_owned()
@@ -192,7 +192,7 @@ fn work_of_a_terminated_agent_uses_up_nothing_of_what_the_guard_counts() {
         let agent = world.agent("idle");
         world.orphans(&agent, n * 1000..n * 1000 + 100);
     }
-    let ran = sweep_at(&world.url, ["--dry-run", "--guard-share", "0.5"]).run();
+    let ran = sweep_at(&world.url, ["--dry-run", "--set", "guard_share=0.5"]).run();
     assert_eq!(ran.code, 4, "{ran}");
     assert!(ran.out.contains("Guard: at least 1001 of the 1800 issues"), "{ran}");
 }

@@ -31,7 +31,7 @@ on_each_database! {
         let receiver = Receiver::new();
         let agent = world.agent("idle");
         world.orphans(&agent, 0..25);
-        let sweep = sweep_at(&world.url, ["--guard-share", "0.5"]).env("SWEEP_PING_URL", receiver.url());
+        let sweep = sweep_at(&world.url, ["--set", "guard_share=0.5"]).env("SWEEP_PING_URL", receiver.url());
         assert_eq!(sweep.run().code, 4);
         assert_eq!(paths(&receiver)[1], "GET /hooks/hunter2/fail");
     }

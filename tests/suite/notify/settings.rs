@@ -4,11 +4,9 @@ use std::path::Path;
 
 use rstest::rstest;
 use sweep::notify::Notify;
-use sweep::rules::Kind;
-use sweep::settings::flags::SweepFlags;
-use sweep::settings::{Environment, Settings};
+use sweep::settings::Environment;
+use sweep::settings::resolve::notify;
 use sweep::store::work::outbox::Event;
-use sweep::sweep::Selection;
 
 use crate::support::program::{sweep, sweep_at};
 use crate::support::receiver::{Answer, Receiver};
@@ -27,7 +25,6 @@ const UNAVAILABLE: i32 = 69;
 #[case("SWEEP_NOTIFY_ON", "escalated,calm", "SWEEP_NOTIFY_ON: “escalated,calm”: expected escalated, session_stuck")]
 #[case("SWEEP_NOTIFY_ON", "+calm", "SWEEP_NOTIFY_ON: “+calm”: expected escalated, session_stuck")]
 #[case("SWEEP_NOTIFY_ON", "escalated,-escalated", "SWEEP_NOTIFY_ON: nothing is left of it, expected one at least")]
-#[case("SWEEP_ONLY", "-sessions,-issues,-steps", "SWEEP_ONLY: nothing is left of it, expected one at least")]
 #[case("SWEEP_NOTIFY_PRIVATE", "maybe", "SWEEP_NOTIFY_PRIVATE: “maybe”: expected on or off")]
 fn a_wrong_setting_is_refused_by_its_name(#[case] name: &str, #[case] value: &str, #[case] says: &str) {
     let world = World::new(On::Sqlite);
@@ -37,7 +34,7 @@ fn a_wrong_setting_is_refused_by_its_name(#[case] name: &str, #[case] value: &st
 
 #[test]
 fn an_event_with_a_sign_changes_the_default() {
-    let events = |list| Environment::of(&[("SWEEP_NOTIFY_ON", list)]).notify().expect("settings").events;
+    let events = |list| notify(&Environment::of(&[("SWEEP_NOTIFY_ON", list)])).expect("settings").events;
     let usual = Notify::USUAL_EVENTS;
     assert_eq!(events("+recovered"), [&usual[..], &[Event::Recovered]].concat());
     assert_eq!(events("-escalated, -session_stuck"), usual[2..]);
@@ -52,16 +49,12 @@ fn an_example_of_a_list_that_is_shipped_has_all_of_the_default(#[case] shipped: 
     let shipped = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped)).expect("a file");
     let settings: Vec<(&str, &str)> =
         shipped.lines().filter_map(|line| line.trim_start_matches('#').trim().split_once('=')).collect();
-    let is_list = |(name, _): &&(&str, &str)| ["SWEEP_NOTIFY_ON", "SWEEP_ONLY"].contains(name);
+    let is_list = |(name, _): &&(&str, &str)| *name == "SWEEP_NOTIFY_ON";
     let found: Vec<(&str, &str)> = settings.iter().filter(is_list).copied().collect();
     assert_eq!(found.len(), lists, "{found:?}");
 
-    let environment = Environment::of(&[&found[..], &[("DATABASE_URL", "postgres://localhost/agents")]].concat());
-    let events = environment.notify().expect("settings").events;
-    let settings = Settings::resolve(SweepFlags::default(), &environment).expect("settings");
-
+    let events = notify(&Environment::of(&found)).expect("settings").events;
     assert!(Notify::USUAL_EVENTS.iter().all(|event| events.contains(event)), "{events:?}");
-    assert!(matches!(settings.cycle.sweep.selection, Selection::Kinds(kinds) if kinds == Kind::ALL));
 }
 
 #[test]

@@ -10,7 +10,10 @@ use crate::support::world::many::numbered;
 use crate::support::world::{World, on_each_host};
 
 fn attention(world: &World) -> Value {
-    command_at(&world.url, ["attention", "--host-url", "https://board.example", "--output", "json"]).run().done().json()
+    command_at(&world.url, ["attention", "--set", "host_url=https://board.example", "--output", "json"])
+        .run()
+        .done()
+        .json()
 }
 
 /// An issue whose agent is gone, one that was escalated, and one that a sweep would continue.
@@ -36,7 +39,7 @@ fn texts(list: &Value, field: &str) -> Vec<String> {
 on_each_host! {
     fn the_front_page_shows_what_sweep_attention_says(world) {
         let [abandoned, escalated, stranded] = company(world);
-        let page = Daemon::start(page(&world.url, ["--host-url", "https://board.example"]));
+        let page = Daemon::start(page(&world.url, ["--set", "host_url=https://board.example"]));
         let (shown, said) = (html(&page, "/"), attention(world));
         let items = &said["items"];
         assert!(texts(items, "id").contains(&abandoned.0) && texts(items, "id").contains(&escalated.0), "{items:#}");

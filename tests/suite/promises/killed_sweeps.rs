@@ -82,7 +82,7 @@ fn state(world: &mut World) -> Vec<(String, i64)> {
 fn start(world: &World) -> std::process::Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
     command
-        .args(["--database", &world.url, "--no-guard", "--wakes-per-agent-max", "1000000"])
+        .args(["--database", &world.url, "--no-guard", "--set", "wakes_per_agent_max=1000000"])
         .env("SWEEP_LOG", "off")
         .stdout(Stdio::null());
     command.spawn().expect("the program")

@@ -18,7 +18,7 @@ fn round_trips(world: &World) -> usize {
 
 fn round_trips_with(world: &World, more: &[&str]) -> usize {
     let proxy = Proxy::start(None);
-    let arguments = [&["--connections", "1", "--wakes-per-agent-max", "100"], more].concat();
+    let arguments = [&["--set", "connections=1", "--set", "wakes_per_agent_max=100"], more].concat();
     sweep_at(&proxy.url(world.name(), "disable"), arguments).run().done();
     proxy.passed(Direction::ToClient).windows(READY.len()).filter(|bytes| *bytes == READY).count()
 }

@@ -16,7 +16,7 @@ const SECRET: &str = "hunter2";
 /// The commands that read a database, once for each form of their output.
 fn commands() -> Vec<&'static [&'static str]> {
     let sweeps_again: &[&[&str]] =
-        &[&["--output", "ndjson", "--detailed-exitcode"], &["--escalation", "comment_only", "--only", "steps"]];
+        &[&["--output", "ndjson", "--detailed-exitcode"], &["--set", "escalation=comment_only", "--only", "steps"]];
     [&[&["--help"][..]], SWEEPS, sweeps_again, LISTS, &[&["migrate"], &["migrate", "--print"], &["demo"]]].concat()
 }
 

@@ -105,7 +105,7 @@ on_each_host! {
         let waiting = |world: &World| {
             let path = tempfile::NamedTempFile::new().expect("a file");
             let file = path.path().to_str().expect("a path");
-            command_at(&world.url, ["--metrics-file", file, "--only", "sessions"]).run();
+            command_at(&world.url, ["--set", &format!("metrics_file={file}"), "--only", "sessions"]).run();
             let text = std::fs::read_to_string(file).expect("metrics");
             text.lines().any(|line| line.starts_with("sweep_waiting_for_person_subjects{") && line.ends_with(" 1"))
         };

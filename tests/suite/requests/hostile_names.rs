@@ -53,7 +53,7 @@ on_each_database! {
             ("--message", "one\ntwo", "expected one line without control characters"),
             ("--message", "", "expected a few words"),
         ] {
-            ask(world, &["nudge", &session.0, option, value]).refused(USAGE, &[says]);
+            ask(world, &["session", "nudge", &session.0, option, value]).refused(USAGE, &[says]);
         }
         assert_eq!(world.count("session_commands"), 0);
     }
@@ -62,7 +62,7 @@ on_each_database! {
         let session = world.session(None, None);
         world.set("sessions", &session, "identifier = 'it''s \"fine\"'");
         let message = "say 'yes'; -- or \"no\"";
-        ask(world, &["nudge", "it's \"fine\"", "--message", message, "--as", "o'brien"]).done();
+        ask(world, &["session", "nudge", "it's \"fine\"", "--message", message, "--as", "o'brien"]).done();
         assert_eq!(world.text("message", "session_commands").as_deref(), Some(message));
         assert_eq!(world.text("requested_by", "recoveries").as_deref(), Some("o'brien"));
     }

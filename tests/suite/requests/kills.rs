@@ -37,7 +37,10 @@ fn done(world: &mut World) -> [i64; 3] {
 
 fn start(world: &World, request: &str, id: &Id) -> std::process::Child {
     let mut command = Command::new(BINARY);
-    command.args([request, &id.0, "--as", "ada", "--database", &world.url]).env("SWEEP_LOG", "off");
+    command
+        .args(super::command(request))
+        .args([&id.0, "--as", "ada", "--database", &world.url])
+        .env("SWEEP_LOG", "off");
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program")
 }
 

@@ -1,5 +1,6 @@
 //! A person without the right is refused before anything is written, and told what is missing.
 
+use super::command;
 use crate::support::program::command_at;
 use crate::support::scratch::Role;
 use crate::support::world::{On, World};
@@ -31,7 +32,7 @@ fn a_role_that_may_only_read_is_told_what_it_lacks_and_writes_nothing() {
         ("skip-step", &step, &["UPDATE (status) on sweep.plan_steps", "UPDATE on sweep.plans"]),
     ] {
         let says = [&["the role", "lacks rights:", "INSERT on sweep.recoveries"], lacks].concat();
-        let ran = command_at(&url, [request, &id.0]).run();
+        let ran = command_at(&url, command(request).into_iter().chain([id.0.as_str()])).run();
         assert!(!ran.err.contains("INSERT on sweep.comments"), "nobody is told by a comment: {ran}");
         ran.refused(CONFIG, &says);
     }
@@ -50,9 +51,9 @@ fn a_role_that_may_lock_a_row_may_not_therefore_change_it() {
          grant update on all tables in schema sweep to {name}; revoke update on sweep.sessions from {name};
          grant update (id) on sweep.sessions to {name}; grant execute on all functions in schema sweep to {name}"
     ));
-    command_at(&url, ["nudge", &session.0]).run().done();
-    let refused = command_at(&url, ["pause", &session.0]).run();
+    command_at(&url, ["session", "nudge", &session.0]).run().done();
+    let refused = command_at(&url, ["session", "pause", &session.0]).run();
     refused.refused(CONFIG, &["lacks rights: UPDATE (stall_paused) on sweep.sessions"]);
     world.run(&format!("grant update (stall_paused) on sweep.sessions to {name}"));
-    command_at(&url, ["pause", &session.0]).run().done();
+    command_at(&url, ["session", "pause", &session.0]).run().done();
 }

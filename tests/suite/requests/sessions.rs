@@ -1,4 +1,4 @@
-//! `sweep nudge`, `relaunch`, `heartbeat`, `pause` and `resume`: a person's requests about a session.
+//! `sweep session nudge`, `relaunch`, `heartbeat`, `pause` and `resume`: a person's requests about a session.
 
 use sweep::rules::{Id, Kind};
 
@@ -94,7 +94,7 @@ on_each_database! {
         let session = world.session(None, None);
         ask(world, "pause", &session.0, &[]).done();
         for request in ["nudge", "relaunch"] {
-            let says = ["it waits: its stall detection is paused", "its pause ends: sweep resume"];
+            let says = ["it waits: its stall detection is paused", "its pause ends: sweep session resume"];
             refused(world, request, &session.0, &says);
         }
     }
@@ -126,10 +126,10 @@ on_each_database! {
 
     fn a_process_that_runs_or_ended_as_it_should_is_not_started_again(world) {
         let session = world.session(None, None);
-        refused(world, "relaunch", &session.0, &["its process runs", "sweep nudge"]);
+        refused(world, "relaunch", &session.0, &["its process runs", "sweep session nudge"]);
         world.ends(&session, "0");
         refused(world, "relaunch", &session.0, &["its process ended as it should"]);
-        refused(world, "nudge", &session.0, &["its process has ended with exit code 0", "sweep relaunch"]);
+        refused(world, "nudge", &session.0, &["its process has ended with exit code 0", "sweep session relaunch"]);
         world.set("sessions", &session, "status = 'terminated', exit_code = 1");
         refused(world, "relaunch", &session.0, &["it is terminated"]);
     }
@@ -176,7 +176,7 @@ on_each_database! {
 
     fn what_is_over_shows_no_sign_of_life(world) {
         let session = crashed(world);
-        refused(world, "heartbeat", &session.0, &["its process has ended with exit code 1", "sweep relaunch"]);
+        refused(world, "heartbeat", &session.0, &["its process has ended with exit code 1", "sweep session relaunch"]);
         world.set("sessions", &session, "status = 'interrupted'");
         refused(world, "heartbeat", &session.0, &["it is interrupted"]);
     }
@@ -191,7 +191,7 @@ on_each_database! {
             asked for by ada");
         assert_eq!(world.open_session_recoveries(), 0);
         assert_eq!(world.sweep().outcome(&session), "not examined");
-        refused(world, "pause", &session.0, &["its stall detection is paused already", "sweep resume"]);
+        refused(world, "pause", &session.0, &["its stall detection is paused already", "sweep session resume"]);
     }
 
     fn a_session_that_goes_on_after_its_pause_begins_a_new_episode(world) {

@@ -1,4 +1,4 @@
-//! `sweep fail-step` and `sweep skip-step`: a person gives up a step, or leaves it out.
+//! `sweep step fail` and `sweep step skip`: a person gives up a step, or leaves it out.
 
 use sweep::rules::Id;
 
@@ -44,7 +44,7 @@ on_each_database! {
     fn that_a_step_has_recovered_because_a_person_skipped_it_is_reported_where_a_sweep_would_report_it(world) {
         let (_, step) = world.stalled_step(None);
         world.sweep();
-        let skip = command_at(&world.url, ["skip-step", &step.0]).env("SWEEP_SLACK_URL", "http://127.0.0.1:9/");
+        let skip = command_at(&world.url, ["step", "skip", &step.0]).env("SWEEP_SLACK_URL", "http://127.0.0.1:9/");
 
         skip.env("SWEEP_NOTIFY_ON", "escalated, recovered").run().done();
 

@@ -104,7 +104,10 @@ fn the_demo_keeps_its_database_as_it_is_at_the_start() {
         let url =
             ran.out.lines().find_map(|line| line.trim().strip_prefix("export DATABASE_URL=")).expect("where it is");
         let status = sweep(["status", "--output", "json"]).env("DATABASE_URL", url).run().done().json();
-        assert_eq!((&status["sweeper"]["sweeps"], &status["sweeper"]["last_success_at"]), (&serde_json::json!([]), &serde_json::Value::Null));
+        assert_eq!(
+            (&status["sweeper"]["sweeps"], &status["sweeper"]["last_success_at"]),
+            (&serde_json::json!([]), &serde_json::Value::Null)
+        );
         assert!(0 < status["orphans_total"].as_i64().expect("a number"));
     }
     sweep(["demo"]).env("TMPDIR", &temporary).run().done();

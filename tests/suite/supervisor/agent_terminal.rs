@@ -15,8 +15,8 @@ const AWAITING: &str = "sweep: the agent crashed; waiting to be relaunched by a 
 
 fn watch(world: &World, script: &str) -> Command {
     let mut command = Command::new(BINARY);
-    command.args(["watch", "--database", &world.url, "--name", "agent", "--interval", "100ms"]);
-    command.args(["--session-silent-after", "1s", "--nudge-delay", "1s", "--", "sh", "-c", script]);
+    command.args(["watch", "--database", &world.url, "--name", "agent"]);
+    command.args(["--set", "session_silent_after=1s", "--set", "nudge_delay=1s", "--", "sh", "-c", script]);
     command.env("HOME", env!("CARGO_TARGET_TMPDIR")).stdin(Stdio::null());
     command
 }
@@ -86,7 +86,8 @@ on_each_database! {
 
     fn an_agent_that_its_operator_interrupts_has_not_crashed(world) {
         for (key, code) in [("\u{3}", 130), ("\u{1c}", 131)] {
-            let mut watcher = Watcher::watch_script(&world.url, &["--auto-relaunch", "on"], "echo ready; exec sleep 1000");
+            let flags = ["--set", "auto_relaunch=on"];
+            let mut watcher = Watcher::watch_script(&world.url, &flags, "echo ready; exec sleep 1000");
             watcher.until_it_prints("ready");
             thread::sleep(Duration::from_millis(200));
             watcher.screen.types(key);
@@ -111,7 +112,7 @@ on_each_database! {
     }
 
     fn a_relaunch_that_only_a_sweep_can_order_is_awaited_aloud_and_control_c_ends_the_wait(world) {
-        let flags = ["--no-examine", "--auto-relaunch", "on"];
+        let flags = ["--no-examine", "--set", "auto_relaunch=on"];
         let mut watcher = Watcher::watch_script(&world.url, &flags, "exit 3");
         watcher.until_it_prints(AWAITING);
         thread::sleep(Duration::from_secs(1));
@@ -126,7 +127,8 @@ on_each_database! {
     fn keys_that_a_crashed_process_did_not_read_are_not_for_the_next_one(world) {
         let script = "echo run >> runs; [ $(wc -l < runs) = 1 ] && { stty -echo; echo ready; sleep 2; exit 3; }; \
                       echo again; read x; echo \"got $x\"; exit 0";
-        let mut watcher = Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "10m"], script);
+        let flags = ["--set", "auto_relaunch=on", "--set", "session_silent_after=10m"];
+        let mut watcher = Watcher::watch_script(&world.url, &flags, script);
         watcher.until_it_prints("ready");
         // More than a terminal holds.
         (0..40).for_each(|_| watcher.screen.types(&"before\r".repeat(100)));

@@ -32,7 +32,7 @@ on_each_database! {
 
     /// The people who were told that it is silent must not look for an agent that hangs.
     fn a_session_that_crashes_after_its_escalation_is_listed_as_a_crash(world) {
-        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], "echo working; read a; exit 4");
+        let mut watcher = Watcher::watch_script(&world.url, &["--set", "nudges_max=0"], "echo working; read a; exit 4");
         world.until_recovered("escalate");
         watcher.screen.types("\r");
         watcher.end();
@@ -50,9 +50,9 @@ on_each_database! {
         crash();
         let item = &world.attention()["items"][0];
         assert!(item["advice"].as_str().is_some_and(|advice| advice.contains("sweep watch")), "{item}");
-        assert_eq!(item["commands"][1], "sweep pause agent");
+        assert_eq!(item["commands"][1], "sweep session pause agent");
 
-        command_at(&world.url, ["pause", "agent"]).run().done();
+        command_at(&world.url, ["session", "pause", "agent"]).run().done();
         assert_eq!((&world.attention()["items_total"], &world.status_document()["escalations_total"]),
             (&0.into(), &0.into()));
 

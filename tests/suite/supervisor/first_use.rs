@@ -41,7 +41,7 @@ fn a_watcher_delivers_its_own_alerts() {
     let settings = notifying(&receiver);
     let file = settings.path().to_str().expect("a path");
     let watcher =
-        Watcher::watch_script(&world.url, &["--nudges-max", "0", "--config", file], "echo working; sleep 1000");
+        Watcher::watch_script(&world.url, &["--set", "nudges_max=0", "--config", file], "echo working; sleep 1000");
     world.until_recovered("escalate");
     let request = wait_for("a message", || receiver.requests().into_iter().next());
     assert!(request.body.contains("agent needs a person"), "{request:?}");
@@ -62,7 +62,7 @@ fn a_crash_is_reported_before_the_watcher_ends() {
 fn a_crashed_agent_is_started_again_as_the_operator_says() {
     let mut world = World::new(On::Sqlite);
     let again = "sh -c 'echo \"continued $0\"; exit 0' 'with words'";
-    let flags = ["--auto-relaunch", "on", "--relaunch-command", again];
+    let flags = ["--set", "auto_relaunch=on", "--relaunch-command", again];
     let ended = Watcher::watch_script(&world.url, &flags, "echo first; exit 3").end();
     assert_eq!(ended.code, 0, "{}", ended.text);
     assert!(ended.text.contains("continued with words"), "{}", ended.text);

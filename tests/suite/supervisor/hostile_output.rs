@@ -21,7 +21,7 @@ fn is_harmless(text: &str) -> bool {
 on_each_database! {
     fn hostile_output_is_kept_as_text_and_printed_as_text(world) {
         let script = format!("{HOSTILE} read x; exit 0 # \u{1b}]0;owned\u{7}");
-        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], &script);
+        let mut watcher = Watcher::watch_script(&world.url, &["--set", "nudges_max=0"], &script);
         world.until_recovered("escalate");
         let kept = world.of_agent("recent_output").expect("output");
         assert!(is_harmless(&kept) && kept.lines().count() == 5, "{kept:?}");

@@ -12,7 +12,7 @@ use crate::support::world::{World, on_each_database};
 fn watch(world: &World, directory: &Path, flags: &[&str], command: &[&str]) -> Child {
     fs::create_dir_all(directory).expect("a directory");
     let mut watcher = Command::new(BINARY);
-    watcher.args(["watch", "--database", &world.url, "--interval", "1s"]).args(flags).arg("--").args(command);
+    watcher.args(["watch", "--database", &world.url, "--set", "nudge_delay=10s"]).args(flags).arg("--").args(command);
     watcher.current_dir(directory).env("HOME", directory).stdin(Stdio::null()).stdout(Stdio::null());
     watcher.spawn().expect("sweep")
 }

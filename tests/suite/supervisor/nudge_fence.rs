@@ -36,7 +36,7 @@ pub fn agent_with(flags: &[&str], world: &World, command: &str, script: &str) ->
     let program = home.path().join(command);
     fs::write(&program, script).expect("a file");
     let program = program.display().to_string();
-    let patient = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
+    let patient = ["--set", "session_silent_after=10m", "--set", "session_waiting_after=1s"];
     let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "bash", &program];
     Watcher::at_home(home, &[&patient[..], flags, &words].concat())
 }

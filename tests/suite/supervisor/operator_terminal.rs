@@ -27,7 +27,7 @@ fn world() -> World {
 #[test]
 fn output_passes_byte_for_byte_through_a_terminal() {
     let world = world();
-    let patient = ["--session-silent-after", "10m"];
+    let patient = ["--set", "session_silent_after=10m"];
     let watcher =
         Watcher::watch_script(&world.url, &patient, "echo ready; read x; stty -opost -echo; cat everything; exit 0");
     fs::write(watcher.file("everything"), everything()).expect("a file");

@@ -37,7 +37,12 @@ fn watch(world: &World, home: &Arc<TempDir>, flags: &[&str], command: &[&str]) -
 /// Why people are notified of what is watched.
 fn escalation(silent_after: &str, flags: &[&str], home: &Arc<TempDir>, command: &[&str]) -> Option<String> {
     let mut world = World::new(On::Sqlite);
-    let thresholds = ["--session-silent-after", silent_after, "--session-no-progress-after", LONG];
+    let thresholds = [
+        "--set",
+        &format!("session_silent_after={silent_after}"),
+        "--set",
+        &format!("session_no_progress_after={LONG}"),
+    ];
     let watcher = watch(&world, home, &[&thresholds[..], flags].concat(), command);
     world.until_recovered("escalate");
     watcher.stop();
@@ -56,7 +61,7 @@ fn an_agent_is_known_through_what_has_started_it() {
     ] {
         let mut world = World::new(On::Sqlite);
         let home = home_with("claude", &format!("stty -echo -icanon; {COMPOSER}; {READ}; cat"));
-        let watcher = watch(&world, &home, &["--session-silent-after", "10m", AS_USUAL], command);
+        let watcher = watch(&world, &home, &["--set", "session_silent_after=10m", AS_USUAL], command);
         wait_for(&command.join(" "), || (world.count("sessions where takes_nudges") == 1).then_some(()));
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
         assert!(explained.out.contains("rule Claude Code/"), "{explained}");
@@ -75,7 +80,7 @@ fn a_password_and_a_shell_behind_another_program_are_not_typed_into() {
     {
         let mut world = World::new(On::Sqlite);
         let home = home_with("inner", inner);
-        let flags = ["--session-silent-after", "10m", "--nudge=idle"];
+        let flags = ["--set", "session_silent_after=10m", "--nudge=idle"];
         let watcher = watch(&world, &home, &flags, &["env", "PS1=> ", "script", "-qc", "./inner", "/dev/null"]);
         watcher.until_it_prints("> ");
         world.queue("nudge", "touch got");
@@ -112,7 +117,8 @@ fn what_an_agents_server_computes_in_the_agents_directory_is_progress() {
         command.arg(path).args(["app-server", directory]).current_dir(home.path());
         let mut server = command.spawn().expect("a server");
         let mut world = World::new(On::Sqlite);
-        let thresholds = ["--session-silent-after", LONG, "--session-no-progress-after", LONG];
+        let thresholds =
+            ["--set", &format!("session_silent_after={LONG}"), "--set", &format!("session_no_progress_after={LONG}")];
         watch(&world, &home, &thresholds, &["sh", "-c", "./codex; true"]).end();
         kill_process_group(Pid::from_child(&server), Signal::KILL).expect("a server");
         server.wait().expect("an end");
@@ -131,7 +137,7 @@ fn an_agent_that_repeats_itself_is_found_although_children_compute() {
 #[test]
 fn children_that_compute_without_end_are_found() {
     let home = home_with("works", &format!("({COMPUTES}) & wait"));
-    let reason = escalation("10m", &["--run-silent-after", "1s"], &home, &["./works"]);
+    let reason = escalation("10m", &["--set", "run_silent_after=1s"], &home, &["./works"]);
     assert_eq!(reason.as_deref(), Some("it moves, and does nothing new"));
 }
 

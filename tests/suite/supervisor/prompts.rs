@@ -21,15 +21,15 @@ use crate::support::world::{On, World};
 /// How many recordings are played beside one another: most of the time they wait.
 const PLAYERS: usize = 12;
 
-/// On a busy machine a command is taken a little later than at the next interval.
-const FLAGS: [&str; 6] = ["--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
+/// On a busy machine a command is taken a little later than at the next look of its watcher.
+const FLAGS: [&str; 4] = ["--set", "session_silent_after=10m", "--set", "nudge_delay=15s"];
 
 /// No question waits for so long by itself: its row says so when all of the screen is there, which a busy machine draws
 /// in pieces.
-const UNTIL_ITS_ROW_SAYS_SO: [&str; 2] = ["--session-waiting-after", "10m"];
+const UNTIL_ITS_ROW_SAYS_SO: [&str; 2] = ["--set", "session_waiting_after=10m"];
 
 /// What is taken for a question is reported while the test looks on.
-const SOON: [&str; 2] = ["--session-waiting-after", "4s"];
+const SOON: [&str; 2] = ["--set", "session_waiting_after=4s"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")

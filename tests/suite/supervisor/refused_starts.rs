@@ -24,11 +24,10 @@ on_each_database! {
         refused(USAGE, &[], &["PROGRAM"]);
         refused(USAGE, &["--tmux", "%1", "--", "true"], &["--tmux"]);
         refused(USAGE, &["--session", "S-1", "--name", "x", "--", "true"], &["--session"]);
-        refused(USAGE, &["--interval", "99ms", "--", "true"], &["99ms", "at least 100ms"]);
         refused(USAGE, &["--silent-after", "1500ms", "--", "true"], &["1500ms", "whole seconds"]);
         refused(USAGE, &["--silent-after", "-5s", "--", "true"], &["-5s"]);
-        watch(&url, &["--", "true"]).env("SWEEP_WATCH_INTERVAL", "often").run()
-            .refused(CONFIG, &["SWEEP_WATCH_INTERVAL", "often"]);
+        watch(&url, &["--", "true"]).env("SWEEP_NUDGE_DELAY", "often").run()
+            .refused(CONFIG, &["SWEEP_NUDGE_DELAY", "often"]);
         assert_eq!(world.count("sessions"), 0);
 
         world.agent("idle");

@@ -9,7 +9,7 @@ use crate::support::wait::wait_for;
 use crate::support::watcher::{STUCK, Watcher};
 use crate::support::world::{On, World, on_each_database};
 
-const PATIENT: [&str; 4] = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
+const PATIENT: [&str; 4] = ["--set", "session_silent_after=10m", "--set", "session_waiting_after=1s"];
 
 const ASKING: &str = "printf 'Remove everything? [y/N] '; head -n 1 > got; n=0; \
                       while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
@@ -44,7 +44,7 @@ on_each_database! {
     }
 
     fn what_a_person_answers_at_once_is_no_news(world) {
-        let mut watcher = Watcher::watch_script(&world.url, &["--session-silent-after", "10m"], ASKING);
+        let mut watcher = Watcher::watch_script(&world.url, &["--set", "session_silent_after=10m"], ASKING);
         wait_for("a question", || (world.of_agent("agent_state").as_deref() == Some("waiting")).then_some(()));
         watcher.screen.types("n\r");
         wait_for("an answer", || world.of_agent("agent_state").is_none().then_some(()));
@@ -54,7 +54,7 @@ on_each_database! {
 
     fn a_spinner_that_turns_for_ever_is_found_and_is_no_silence(world) {
         let script = r#"echo working; while :; do for c in / - '|'; do printf "\r$c thinking"; sleep 0.1; done; done"#;
-        let watcher = Watcher::watch_script(&world.url, &["--session-no-progress-after", "2s"], script);
+        let watcher = Watcher::watch_script(&world.url, &["--set", "session_no_progress_after=2s"], script);
         world.until_recovered("escalate");
 
         let reason = world.text("reason", "recoveries where action = 'escalate'");
@@ -73,7 +73,8 @@ on_each_database! {
         let works = "n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; sleep 0.05";
         let until = "end=$(($(date +%s) + 14)); while [ $(date +%s) -lt $end ]";
         let script = format!("echo working; ({until}; do {works}; done); exit 0");
-        let ended = Watcher::watch_script(&world.url, &["--session-silent-after", "12s", "--session-no-progress-after", "12s"], &script).end();
+        let flags = ["--set", "session_silent_after=12s", "--set", "session_no_progress_after=12s"];
+        let ended = Watcher::watch_script(&world.url, &flags, &script).end();
         assert_eq!((ended.code, world.recovered("escalate")), (0, 0), "{}", ended.text);
     }
 

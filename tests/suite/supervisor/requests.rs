@@ -6,7 +6,7 @@ use crate::support::watcher::{READ, Watcher};
 use crate::support::world::{World, on_each_database};
 
 fn ask(world: &World, request: &str) {
-    command_at(&world.url, [request, "agent", "--as", "ada"]).run().done();
+    command_at(&world.url, ["session", request, "agent", "--as", "ada"]).run().done();
 }
 
 /// Its watcher writes again and again that it lives: ten times, which takes it longer than a second.
@@ -23,7 +23,7 @@ fn reader() -> String {
 }
 
 /// A session that no sweep would disturb in the time of a test.
-const CALM: [&str; 2] = ["--session-silent-after", "10m"];
+const CALM: [&str; 2] = ["--set", "session_silent_after=10m"];
 
 on_each_database! {
     fn a_session_that_is_paused_is_kept_and_not_disturbed_until_it_is_resumed(world) {
@@ -59,7 +59,7 @@ on_each_database! {
     fn what_a_person_has_typed_is_typed_and_counts_as_an_attempt(world) {
         let watcher = Watcher::watch_script(&world.url, &CALM, &reader());
         wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
-        command_at(&world.url, ["nudge", "agent", "--message", "Mind the gate", "--as", "ada"]).run().done();
+        command_at(&world.url, ["session", "nudge", "agent", "--message", "Mind the gate", "--as", "ada"]).run().done();
 
         let got = || std::fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
         assert_eq!(wait_for("the message", got), "(sweep) Mind the gate\n");
@@ -68,17 +68,17 @@ on_each_database! {
     }
 
     fn a_process_that_crashed_is_started_again_by_its_watcher(world) {
-        let relaunches = ["--auto-relaunch", "on", "--relaunches-max", "2", "--nudge-delay", "10m"];
+        let relaunches = ["--no-examine", "--set", "auto_relaunch=on"];
         let flags = [&CALM[..], &relaunches].concat();
-        let script = "echo start >> starts; if [ $(wc -l < starts) -lt 3 ]; then exit 1; fi; echo up; read x";
+        let script = "echo start >> starts; if [ $(wc -l < starts) -lt 2 ]; then exit 1; fi; echo up; read x";
         let watcher = Watcher::watch_script(&world.url, &flags, script);
         let starts = || std::fs::read_to_string(watcher.file("starts")).ok().map_or(0, |text| text.lines().count());
-        // Its watcher would start it again in ten minutes.
-        wait_for("a relaunch", || (2 <= starts() && world.of_agent("ended_at").is_some()).then_some(()));
+        // Its watcher leaves it to a sweep, which does not come.
+        wait_for("a crash", || (starts() == 1 && world.of_agent("ended_at").is_some()).then_some(()));
         ask(world, "relaunch");
 
         watcher.until_it_prints("up");
-        assert_eq!(starts(), 3);
+        assert_eq!(starts(), 2);
         wait_for("a session that runs", || world.of_agent("ended_at").is_none().then_some(()));
         watcher.stop();
     }

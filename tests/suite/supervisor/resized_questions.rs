@@ -61,7 +61,7 @@ fn a_question_in_a_pane_that_is_resized_is_reported_once() {
     let tmux = Tmux::running("sleep 1000");
     std::fs::write(tmux.home.path().join("claude"), MENU).expect("a file");
     tmux.ask(&["respawn-pane", "-k", "-t", "%1", "bash claude"]);
-    let watcher = tmux.watch(&world, &["--session-silent-after", "10m", "--session-waiting-after", "1s"]);
+    let watcher = tmux.watch(&world, &["--set", "session_silent_after=10m", "--set", "session_waiting_after=1s"]);
     let size = |number: u16| number.to_string();
     is_still_reported_once(&mut world, watcher, |rows, columns| {
         tmux.ask(&["resize-window", "-t", "%1", "-x", &size(columns), "-y", &size(rows)]);

@@ -20,7 +20,7 @@ const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >>
 const USAGE: i32 = 64;
 
 fn take_up(url: &str) -> Ran {
-    sweep(["watch", "--database", url, "--session", "agent", "--interval", "100ms", "--", "true"]).run()
+    sweep(["watch", "--database", url, "--session", "agent", "--", "true"]).run()
 }
 
 on_each_database! {
@@ -80,15 +80,15 @@ on_each_database! {
             assert!(says.iter().all(|says| explained.out.contains(says)), "{explained}");
         };
         let (watchers, a_sweeps) = ("Its watcher would now, by its own settings: ", "A sweep would now: ");
-        let watcher = Watcher::watch_script(&world.url, &["--session-silent-after", "45m", "--no-examine"], SILENT);
+        let watcher = Watcher::watch_script(&world.url, &["--set", "session_silent_after=45m", "--no-examine"], SILENT);
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 15m", a_sweeps]);
         watcher.stop();
-        let flags = ["--session-no-progress-after", "45m", "--session-silent-after", "40m"];
+        let flags = ["--set", "session_no_progress_after=45m", "--set", "session_silent_after=40m"];
         let watcher = Watcher::watch_script(&world.url, &flags, SILENT);
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 45m", watchers]);
-        threshold(&["--session-no-progress-after", "7m"], ["for longer than 7m", watchers]);
+        threshold(&["--set", "session_no_progress_after=7m"], ["for longer than 7m", watchers]);
 
         watcher.signal(Signal::KILL);
         watcher.end();
@@ -123,7 +123,7 @@ on_each_database! {
                 let (url, is_over) = (&world.url, &is_over);
                 scope.spawn(move || {
                     while !is_over.load(Ordering::Relaxed) {
-                        let ran = sweep_at(url, POLICY.into_iter().chain(["--connections", "1"])).run();
+                        let ran = sweep_at(url, POLICY.into_iter().chain(["--set", "connections=1"])).run();
                         assert!([0, 1, 75].contains(&ran.code), "{ran}");
                     }
                 });

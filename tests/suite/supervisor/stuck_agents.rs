@@ -42,7 +42,8 @@ on_each_database! {
         let settings = tempfile::NamedTempFile::new().expect("a file");
         fs::write(settings.path(), "SWEEP_SLACK_URL=https://hooks.example/x\n").expect("settings");
         let file = settings.path().to_str().expect("a path");
-        let watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0", "--config", file], "echo working; read a");
+        let flags = ["--set", "nudges_max=0", "--config", file];
+        let watcher = Watcher::watch_script(&world.url, &flags, "echo working; read a");
         watcher.until_it_prints(STUCK);
         watcher.stop();
 
@@ -67,7 +68,7 @@ on_each_database! {
     /// It is reported once, and once that the session goes on.
     fn an_agent_that_answers_a_person_goes_on(world) {
         let script = "echo working; read a; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
-        let mut watcher = Watcher::watch_script(&world.url, &["--nudges-max", "0"], script);
+        let mut watcher = Watcher::watch_script(&world.url, &["--set", "nudges_max=0"], script);
         watcher.until_it_prints(STUCK);
 
         watcher.screen.types("go\r");
@@ -107,7 +108,8 @@ on_each_database! {
 
     fn a_crashed_agent_is_started_again_once_then_a_person_is_notified(world) {
         let script = "echo run >> runs; echo \"run $(wc -l < runs | tr -d ' ')\"; exit 3";
-        let ended = Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "1m"], script).end();
+        let flags = ["--set", "auto_relaunch=on", "--set", "session_silent_after=1m"];
+        let ended = Watcher::watch_script(&world.url, &flags, script).end();
 
         assert_eq!(ended.code, 3);
         assert!(ended.text.contains("run 1") && ended.text.contains("run 2"), "{}", ended.text);
@@ -122,8 +124,8 @@ on_each_database! {
 
     fn an_agent_that_was_started_again_is_watched_on(world) {
         let script = format!("echo run >> runs; [ $(wc -l < runs) = 1 ] && exit 3; {READ}; echo \"got $x\"; exit 0");
-        let watcher =
-            Watcher::watch_script(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
+        let flags = ["--set", "auto_relaunch=on", "--set", "nudge_message=hello there agent"];
+        let watcher = Watcher::watch_script(&world.url, &flags, &script);
 
         let ended = watcher.end();
 

@@ -54,7 +54,7 @@ on_each_database! {
         let script = "echo run >> runs; echo \"run $(wc -l < runs)\"; [ $(wc -l < runs) = 1 ] && sleep 1 && exit 3; \
             cat";
         let tmux = Tmux::running(script);
-        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
+        let watcher = tmux.watch(world, &["--set", "auto_relaunch=on", "--silent-after", "60s"]);
         watcher.until_it_prints("the agent crashed and was started again");
 
         tmux.until_it_shows("run 2");
@@ -79,7 +79,7 @@ on_each_database! {
 
     fn a_pane_that_is_gone_has_crashed_unseen(world) {
         let tmux = Tmux::running("echo working; cat");
-        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
+        let watcher = tmux.watch(world, &["--set", "auto_relaunch=on", "--silent-after", "60s"]);
         wait_for("output", || world.of_agent("recent_output").filter(|output| output == "working"));
         tmux.ask(&["kill-pane", "-t", "%1"]);
         let ended = watcher.end();
@@ -169,7 +169,7 @@ on_each_database! {
     fn hostile_output_in_a_pane_neither_runs_nor_reaches_the_operators_terminal(world) {
         let tmux = Tmux::running(&format!("{HOSTILE} printf '#(touch ran) #{{session_name}}\n'; read x; read x"));
         let screen = tmux.attach();
-        let watcher = tmux.watch(world, &["--nudges-max", "0"]);
+        let watcher = tmux.watch(world, &["--set", "nudges_max=0"]);
         watcher.until_it_prints(STUCK);
         wait_for("the status line", || screen.text().contains("⚠").then_some(()));
 

@@ -67,7 +67,7 @@ fn a_shell_is_not_typed_into_whatever_it_calls_itself() {
     ];
     for shell in shells {
         let (mut world, home) = (World::new(On::Sqlite), Arc::new(tempfile::tempdir().expect("a home")));
-        let patient = ["--session-silent-after", "10m", "--nudge=idle"];
+        let patient = ["--set", "session_silent_after=10m", "--nudge=idle"];
         let words = [&["--database", &world.url, "--name", "agent"][..], &patient, &["--"], shell].concat();
         let watcher = Watcher::given(home, &[("PS1", "> ")], &words);
         watcher.until_it_prints("> ");
@@ -84,7 +84,8 @@ fn a_program_in_a_pane_that_is_drawing_is_not_typed_into() {
     let mut world = World::new(On::Sqlite);
     let draws = "while :; do n=$((n + 1)); printf '\\033[H\\033[2Jstep %s\\n> ' $n; sleep 0.1 < /dev/null; done";
     let tmux = Tmux::running(draws);
-    let watcher = tmux.watch(&world, &["--no-examine", "--interval", "2s"]);
+    let watcher =
+        tmux.watch(&world, &["--no-examine", "--set", "session_silent_after=20s", "--set", "nudge_delay=20s"]);
     tmux.until_it_shows("step 9");
     world.queue("nudge", "go on");
     until_refused(&mut world);

@@ -32,7 +32,7 @@ fn an_agent_that_was_started_again_is_told_to_go_on() {
     let mut world = World::new(On::Sqlite);
     let crashes = "if [ ! -e started ]; then touch started; exit 3; fi";
     let script = format!("{crashes}; stty -echo -icanon; {}", reads());
-    let watcher = agent_with(&["--auto-relaunch", "on"], &world, "claude", &script);
+    let watcher = agent_with(&["--set", "auto_relaunch=on"], &world, "claude", &script);
     is_told_once(&mut world, watcher);
 }
 
@@ -53,7 +53,7 @@ fn an_agent_that_goes_on_by_itself_is_told_nothing() {
     let crashes = "if [ ! -e started ]; then touch started; exit 3; fi";
     let works = "printf '\\033[H\\033[2J✻ Pondering… (1s · esc to interrupt)'; touch works; sleep 1 < /dev/null";
     let watcher = agent_with(
-        &["--auto-relaunch", "on"],
+        &["--set", "auto_relaunch=on"],
         &world,
         "claude",
         &format!("{crashes}; stty -echo -icanon; {works}; {}", reads()),

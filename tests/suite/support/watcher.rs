@@ -14,16 +14,16 @@ use crate::support::terminal::Screen;
 use crate::support::wait::wait_for;
 
 /// Thresholds so short that a test need not wait for long.
-pub const POLICY: [&str; 4] = ["--session-silent-after", "1s", "--nudge-delay", "1s"];
+pub const POLICY: [&str; 4] = ["--set", "session_silent_after=1s", "--set", "nudge_delay=1s"];
 
 /// A delay that gives a recovering agent enough time on any machine.
-pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
+pub const PATIENT: [&str; 2] = ["--set", "nudge_delay=10m"];
 
 /// A prompt at which the agents of these stories read what is typed.
 pub const READ: &str = "printf '> '; read x";
 
 /// A flag that changes nothing, and marks a watcher that nudges by the defaults.
-pub const AS_USUAL: &str = "--run-silent-after=1h";
+pub const AS_USUAL: &str = "--set=run_silent_after=1h";
 
 /// What people read when a session needs one of them.
 pub const STUCK: &str = "⚠ session needs a person: ";
@@ -78,15 +78,14 @@ impl Watcher {
         command.arg("watch");
         // The settings of `POLICY`, unless a flag says otherwise. As variables, which the command does not inherit,
         // they would be reported.
-        let settings =
-            [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
-        let settings = settings.into_iter().filter(|[name, _]| {
-            *name != "--nudge" || !arguments.iter().any(|argument| [AS_USUAL, "--nudge=idle"].contains(argument))
-        });
-        for setting in settings {
-            if !arguments.contains(&setting[0]) {
+        for setting in [&POLICY[..2], &POLICY[2..]] {
+            let name = setting[1].split_inclusive('=').next().unwrap_or_default();
+            if !arguments.iter().any(|argument| argument.starts_with(name)) {
                 command.args(setting);
             }
+        }
+        if !arguments.iter().any(|argument| [AS_USUAL, "--nudge", "--nudge=idle"].contains(argument)) {
+            command.args(["--nudge", "idle"]);
         }
         command.args(arguments);
         command.cwd(home.path());

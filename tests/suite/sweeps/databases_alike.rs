@@ -21,7 +21,9 @@ fn the_same_database_as_another_user_is_another_one_with_a_name_of_its_own() {
     let metrics = directory.path().join("sweep.prom");
     let urls = [world.url.as_str(), &role_url];
 
-    let ran = at(urls, &["--output", "json", "--metrics-file", metrics.to_str().expect("a path")]).run().done();
+    let ran = at(urls, &["--output", "json", "--set", &format!("metrics_file={}", metrics.to_str().expect("a path"))])
+        .run()
+        .done();
     let table = at(urls, &[]).run().done();
 
     assert_eq!(ends(&ran), names.clone().map(|name| (name, 0)));

@@ -184,7 +184,7 @@ fn it_is_said_in_one_sentence() {
                     no issue was touched";
 
     for dry_run in [&[][..], &["--dry-run"]] {
-        let arguments = ["--guard-share", "0.5"].iter().chain(dry_run).copied();
+        let arguments = ["--set", "guard_share=0.5"].iter().chain(dry_run).copied();
         let ran = sweep_at(&world.url, arguments).run();
         assert_eq!(ran.code, 4, "{ran}");
         assert!(ran.out.contains(sentence) && ran.err.contains(sentence), "{ran}");

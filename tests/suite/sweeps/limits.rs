@@ -122,8 +122,8 @@ fn the_table_reports_what_was_left_and_why() {
     world.orphans(&agent, 0..5);
     for (arguments, says) in [
         (["--limit", "2"], "The limit is reached"),
-        (["--deadline", "1ms"], "The deadline is reached"),
-        (["--wakes-per-agent-max", "2"], "its agent was woken or nudged 2 times in this sweep"),
+        (["--set", "deadline=1ms"], "The deadline is reached"),
+        (["--set", "wakes_per_agent_max=2"], "its agent was woken or nudged 2 times in this sweep"),
     ] {
         let ran = sweep_at(&world.url, arguments.into_iter().chain(["--dry-run"])).run().done();
         assert!(

@@ -123,7 +123,7 @@ fn one_that_fails_is_named_with_its_reason_and_the_others_are_swept() {
 fn the_guard_stops_one_and_none_of_the_others() {
     let (_directory, mut worlds, pattern) = boards();
     (0..4).for_each(|_| drop(orphan(&mut worlds[0])));
-    let ran = at([pattern.as_str()], &["--guard-min", "3", "--guard-share", "0.5", "--output", "json"]).run();
+    let ran = at([pattern.as_str()], &["--set", "guard_min=3", "--set", "guard_share=0.5", "--output", "json"]).run();
     let expected = [("a.db", 0), ("b.db", 4), ("c.db", 0)].map(|(name, code)| (name.to_owned(), code));
     assert_eq!((ends(&ran).as_slice(), ran.code), (expected.as_slice(), GUARDED), "{ran}");
     assert_eq!(swept(&mut worlds), [(1, 0), (1, 1), (1, 1)]);
@@ -209,7 +209,7 @@ fn metrics_say_of_which_database_they_are() {
     let (directory, _worlds, pattern) = boards();
     std::fs::write(directory.path().join("aa.db"), "no database").expect("a file");
     let file = directory.path().join("sweep.prom");
-    let arguments = ["--metrics-file", file.to_str().expect("a path")];
+    let arguments = ["--set", &format!("metrics_file={}", file.to_str().expect("a path"))];
     let ran = at([pattern.as_str()], &arguments).run();
     assert!(ran.err.contains("the metrics could not be written"), "{ran}");
     let reported = super::metrics::samples(&std::fs::read_to_string(&file).expect("metrics"));
@@ -242,7 +242,7 @@ fn a_signal_ends_it_after_what_is_in_hand_and_what_was_not_begun_is_named() {
     let agent = first.agent("idle");
     first.orphans(&agent, 0..2000);
     let second = board(directory.path(), "a.db");
-    let mut sweep = Daemon::start(at([first.url.as_str(), &second.url], &["--connections", "1"]));
+    let mut sweep = Daemon::start(at([first.url.as_str(), &second.url], &["--set", "connections=1"]));
     sweep.says("continued");
     sweep.signal(Signal::TERM);
     let (code, out) = sweep.ended();

@@ -205,21 +205,23 @@ fn the_table_and_the_settings_say_so() {
 
     let both = sweep_at(
         &world.url,
-        ["--only", "issues,steps", "--issues", "shadow", "--steps", "shadow", "--detailed-exitcode"],
+        ["--only", "issues,steps", "--set", "issues=shadow", "--set", "steps=shadow", "--detailed-exitcode"],
     )
     .run()
     .done();
     let off = sweep_at(&world.url, []).env("SWEEP_ISSUES", "shadow").env("SWEEP_STEPS", "off").run().done();
     let flag_wins =
-        sweep_at(&world.url, ["--issues", "off"]).env("SWEEP_ISSUES", "on").env("SWEEP_STEPS", "off").run().done();
-    let one = sweep_at(&world.url, ["--issues", "shadow"]).run().done();
+        sweep_at(&world.url, ["--set", "issues=off"]).env("SWEEP_ISSUES", "on").env("SWEEP_STEPS", "off").run().done();
+    let one = sweep_at(&world.url, ["--set", "issues=shadow"]).run().done();
     assert!(one.out.contains("Swept 0 sessions and 2 steps (native)") && one.out.contains("\n2 continued\n"), "{one}");
 
     assert!(both.out.contains("In shadow: 3 issues, nothing is written. Would be: 3 continued"), "{both}");
     assert!(both.out.contains("(shadow) continued") && !both.out.contains("Nothing"), "{both}");
     assert!(off.out.contains("steps: off"), "{off}");
     assert!(flag_wins.out.contains("issues: off"), "{flag_wins}");
-    sweep_at(&world.url, ["--issues", "dark"]).run().refused(64, &["--issues", "expected on, shadow or off"]);
+    sweep_at(&world.url, ["--set", "issues=dark"])
+        .run()
+        .refused(64, &["--set issues=dark: expected on, shadow or off"]);
     sweep_at(&world.url, [])
         .env("SWEEP_STEPS", "dark")
         .run()

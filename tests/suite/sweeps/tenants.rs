@@ -69,7 +69,7 @@ on_each_host! {
             let ran = sweep_at(&world.url, arguments.iter().copied()).run();
             ran.refused(64, &["there is no tenant nobody in this database"]);
         }
-        sweep_at(&world.url, []).env("SWEEP_TENANT", "nobody").run().refused(64, &["there is no tenant nobody"]);
+        sweep_at(&world.url, ["--tenant", "nobody"]).run().refused(64, &["there is no tenant nobody"]);
         assert_eq!((world.written(), world.count("sweeps")), (0, 0));
     }
 

@@ -79,7 +79,7 @@ fn a_run_that_is_interrupted_says_so_while_it_ends_and_when_it_has_ended() {
 #[test]
 fn a_run_that_is_interrupted_twice_says_so_and_ends_at_once() {
     let world = slow(1, 60.0);
-    let mut asked = Asked::with(&world.url, &["--yes", "--no-guard", "--statement-timeout", "5m"]);
+    let mut asked = Asked::with(&world.url, &["--yes", "--no-guard", "--set", "statement_timeout=5m"]);
     asked.until_it_shows("issues: ");
     asked.types("\u{3}");
     asked.until_it_shows(", interrupted: what is in hand is finished");

@@ -8,21 +8,12 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::conninfo::{self, Conninfo};
 use super::patience::{self, Patience};
 use crate::conclusion::{Failure, config, unavailable};
+use crate::store::db::connection::StatementCache;
 use crate::store::hosts::migrate::SetUp;
 use crate::store::{Access, Db, DbConnection};
 
-/// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
-/// prepared statements gives them to somebody else's connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum StatementCache {
-    #[default]
-    On,
-    Off,
-}
-
 /// Connects to a server.
-pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> {
+pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection> {
     refuse_ports(url)?;
     let connection = match patience::of(url) {
         None => establish(url),
@@ -32,11 +23,8 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
         }
     };
     let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?));
-    let mut db = match cache {
-        StatementCache::On => db,
-        StatementCache::Off => db.without_prepared_statements(),
-    };
-    db.repeats(true);
+    let mut db = db.with_statement_cache(cache.clone());
+    db.repeats(false);
     Ok(db)
 }
 

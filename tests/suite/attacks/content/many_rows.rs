@@ -154,7 +154,7 @@ fn names_that_nobody_knows_in_sweeps_own_tables_cost_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let metrics = directory.path().join("metrics").display().to_string();
     for _ in 0..2 {
-        let ran = small(&world.url, ["--output", "json", "--metrics-file", &metrics]).run();
+        let ran = small(&world.url, ["--output", "json", "--set", &format!("metrics_file={metrics}")]).run();
         assert_eq!(ran.code, 0, "{}", ran.err);
     }
     assert_eq!(world.wakes_for(&issue), 1);

@@ -108,7 +108,8 @@ fn looks_for(world: &World) -> u128 {
 /// Runs a guarded sweep of the issues with this deadline; the guard has half of it for the first tenant.
 fn guarded(world: &World, milliseconds: u128) -> Ran {
     let deadline = format!("{milliseconds}ms");
-    let sweep = sweep_at(&world.url, ["--only", "issues", "--deadline", &deadline, "--output", "json"]);
+    let sweep =
+        sweep_at(&world.url, ["--only", "issues", "--set", &format!("deadline={deadline}"), "--output", "json"]);
     sweep.env("SWEEP_GUARD_SHARE", "0.5").run()
 }
 
@@ -172,7 +173,7 @@ fn a_tenant_whose_sessions_take_all_the_time_leaves_the_issues_of_others_their_s
              'begin if new.kind = ''session'' then perform pg_sleep(0.1); end if; return new; end';
          create trigger slow before insert on recoveries for each row execute function slow()",
     );
-    let ran = sweep_at(&world.url, ["--deadline", "4s", "--no-guard"]).run().done();
+    let ran = sweep_at(&world.url, ["--set", "deadline=4s", "--no-guard"]).run().done();
     assert!(ran.out.contains("sessions, the oldest idle for 1h"), "the control: not all of them were in time: {ran}");
     assert_eq!(world.wakes_for(&issue[0]), 1, "{ran}");
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sweep::cycle::CycleOptions;
 use sweep::rules::Id;
 use sweep::settings::Environment;
+use sweep::settings::resolve::notify;
 use sweep::sweep::Options;
 
 use super::{UNSEEN, assert_seen, impatient};
@@ -16,7 +17,7 @@ use crate::support::world::{On, World, on_each_database};
 fn notifying(world: &World, receiver: &Receiver) -> CycleOptions {
     let url = receiver.url();
     let set = [("SWEEP_SLACK_URL", &*url), ("SWEEP_WEBHOOK_URL", &url), ("SWEEP_WEBHOOK_SECRET", SECRET)];
-    let notify = Environment::of(&set).notify().expect("destinations");
+    let notify = notify(&Environment::of(&set)).expect("destinations");
     let sweep = impatient(Options { subscriptions: notify.subscriptions(), ..world.options() });
     CycleOptions { notify, ..CycleOptions::of(sweep) }
 }

@@ -85,7 +85,7 @@ on_each_database! {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let path = file.path().to_str().expect("a plain path");
         let written = |world: &World| {
-            sweep_at(&world.url, ["--metrics-file", path]).run();
+            sweep_at(&world.url, ["--set", &format!("metrics_file={path}")]).run();
             let text = std::fs::read_to_string(path).expect("metrics");
             let name = |line: &str| line.rsplit_once(' ').expect("a value").0.to_owned();
             // A metric that exists only while something waits comes and goes.
@@ -171,8 +171,8 @@ fn no_message_repeats_what_nobody_sees() {
         vec!["--database", url, "--tenant", UNSEEN],
         vec!["--database", url, "--issue", UNSEEN],
         vec!["--database", url, "--apply", &path],
-        vec!["--database", url, "--metrics-file", &path, "--config", &path],
-        vec!["--database", url, "--metrics-file", &path, "--output", UNSEEN],
+        vec!["--database", url, "--set", &format!("metrics_file={path}"), "--config", &path],
+        vec!["--database", url, "--set", &format!("metrics_file={path}"), "--output", UNSEEN],
         vec!["explain", "issue", UNSEEN, "--database", url],
         vec!["quarantine", "release", "issue", UNSEEN, "--database", url],
         vec!["status", "--plan", UNSEEN, "--database", url],
@@ -201,13 +201,17 @@ fn a_file_and_a_message_of_any_name_are_shown_and_a_plan_for_them_is_applied() {
     let url = format!("sqlite://{}/a\u{202e}b\u{200b}c\u{9b}d.db", directory.path().display());
     let nudge = "Go on \u{202e}now\u{e0041}";
     says_what_it_shows(migrate_at(&url, []), "migrate").done();
-    let dry_run = ["--dry-run", "--output", "json", "--nudge-message", nudge];
+    let dry_run = ["--dry-run", "--output", "json", "--set", &format!("nudge_message={nudge}")];
     let plan = says_what_it_shows(sweep_at(&url, dry_run), "a plan").done();
-    says_what_it_shows(sweep_at(&url, ["--dry-run", "--output", "ndjson", "--nudge-message", nudge]), "ndjson").done();
+    says_what_it_shows(
+        sweep_at(&url, ["--dry-run", "--output", "ndjson", "--set", &format!("nudge_message={nudge}")]),
+        "ndjson",
+    )
+    .done();
     says_what_it_shows(sweep(["config"]).env("DATABASE_URL", &url).env("SWEEP_NUDGE_MESSAGE", nudge), "config").done();
     let file = directory.path().join("plan.json");
     std::fs::write(&file, &plan.out).expect("a plan");
-    let apply = ["--apply", "-", "--nudge-message", nudge];
+    let apply = ["--apply", "-", "--set", &format!("nudge_message={nudge}")];
     says_what_it_shows(sweep_at(&url, apply).with_stdin(&file), "apply").done();
 }
 
@@ -215,8 +219,7 @@ fn a_file_and_a_message_of_any_name_are_shown_and_a_plan_for_them_is_applied() {
 fn completions_manuals_and_help_hold_nothing_of_others() {
     for command in [["completions", "bash"], ["completions", "zsh"], ["help", "watch"], ["daemon", "--help"]] {
         let plain = sweep(command).run().done().out;
-        let set =
-            sweep(command).env("SWEEP_NUDGE_MESSAGE", UNSEEN).env("SWEEP_TENANT", UNSEEN).env("DATABASE_URL", UNSEEN);
+        let set = sweep(command).env("SWEEP_NUDGE_MESSAGE", UNSEEN).env("DATABASE_URL", UNSEEN);
         assert_eq!(says_what_it_shows(set, command[0]).done().out, plain, "{command:?}");
     }
 }

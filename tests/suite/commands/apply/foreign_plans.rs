@@ -73,12 +73,12 @@ on_each_host! {
     fn a_plan_of_other_rules_is_refused_with_each_that_differs(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);
-        let plan = plan_at(&world.url, &["--orphan-grace", "1500ms", "--attempts-max", "3"]);
+        let plan = plan_at(&world.url, &["--set", "orphan_grace=1500ms", "--set", "attempts_max=3"]);
         let says = ["it was made with other settings: ", "orphan_grace_seconds 1.5, now 120", "attempts_max 3, now 1"];
         apply(&world.url, &plan, &[]).refused(REFUSED, &says);
         let says = ["escalation \"comment_and_block\", now \"comment_only\""];
-        let same = ["--orphan-grace", "1500ms", "--attempts-max", "3"];
-        apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat())
+        let same = ["--set", "orphan_grace=1500ms", "--set", "attempts_max=3"];
+        apply(&world.url, &plan, &[&same as &[&str], &["--set", "escalation=comment_only"]].concat())
             .refused(REFUSED, &says);
         assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
 

@@ -1,8 +1,8 @@
 //! The status of one plan, for each case of its definition.
 
 use sweep::rules::Id;
-use sweep::store::connect::open::Url;
 use sweep::store::Timeouts;
+use sweep::store::connect::open::Url;
 use sweep::store::read::plan::PlanReport;
 
 use crate::support::program::sweep;

@@ -22,12 +22,8 @@ fn plain(status: &Overview<Status>) -> String {
 
 #[test]
 fn what_needs_attention_comes_first() {
-    let step = SubjectRef {
-        kind: Some(Kind::Step),
-        identifier: Some("Launch #2".to_owned()),
-        agent: None,
-        ..subject(2)
-    };
+    let step =
+        SubjectRef { kind: Some(Kind::Step), identifier: Some("Launch #2".to_owned()), agent: None, ..subject(2) };
     let step = Stranded { subject: step, state: BoardState::Stalled, ..orphan(2, 90) };
     let nameless = SubjectRef { identifier: None, ..subject(9) };
     let nameless = Stranded { subject: nameless, age: Age::default(), ..orphan(9, 0) };
@@ -196,9 +192,8 @@ All work in progress
 /// A schedule that has stopped is the worst news of all.
 #[test]
 fn the_age_of_the_last_success_is_red_when_there_is_none_or_it_is_older_than_a_day() {
-    let is_red = |status: &Overview<Status>| {
-        whole(status).lines().nth(1).is_some_and(|line| line.contains("\u{1b}[31m"))
-    };
+    let is_red =
+        |status: &Overview<Status>| whole(status).lines().nth(1).is_some_and(|line| line.contains("\u{1b}[31m"));
     let of_sweeper = |sweeper| Overview { sweeper, ..quiet() };
     let succeeded = |age| of_sweeper(Sweeper { last_success_age_seconds: Some(age), ..Sweeper::default() });
     let failed = vec![swept(5, Some("failed"), Some(69), Tally::default())];

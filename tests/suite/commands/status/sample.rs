@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sweep::rules::advice::Need;
+use sweep::rules::board::Need;
 use sweep::rules::board::BoardState;
 use sweep::rules::{Id, Kind};
 use sweep::store::db::types::RawInstant;

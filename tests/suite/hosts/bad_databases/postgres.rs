@@ -52,7 +52,7 @@ fn a_server_without_free_connections_is_unavailable_and_nothing_is_done() {
     }
 
     world.run(&format!("alter role {} connection limit 4", role.name));
-    let ran = sweep_at(&url, ["--connections", "1", "--output", "json"]).run().done();
+    let ran = sweep_at(&url, ["--set", "connections=1", "--output", "json"]).run().done();
     assert_eq!(ran.json()["kinds"]["issues"]["continued"], 1);
     assert_eq!(world.wakes_for(&issue), 1);
 }

@@ -160,9 +160,9 @@ fn a_terminal_that_knows_links_shows_them_and_a_pipe_has_none() {
 fn an_address_that_is_none_is_refused_and_a_secret_in_it_is_not_shown(#[case] address: &str) {
     let (_directory, _, file) = crate::support::scratch::new_file();
     let expected = "expected https://HOST/… or http://HOST/…";
-    let by_option = sweep_at(&file, ["--host-url", address]).run();
+    let by_option = sweep_at(&file, ["--set", &format!("host_url={address}")]).run();
     let by_variable = sweep_at(&file, []).env("SWEEP_HOST_URL", address).run();
-    for (ran, code, setting) in [(by_option, USAGE, "--host-url"), (by_variable, CONFIG, "SWEEP_HOST_URL")] {
+    for (ran, code, setting) in [(by_option, USAGE, "--set host_url"), (by_variable, CONFIG, "SWEEP_HOST_URL")] {
         assert!(!ran.err.contains("hunter2"), "{ran}");
         ran.refused(code, &[setting, expected]);
     }

@@ -37,7 +37,7 @@ fn the_setting_decides_how_long_a_run_may_be_silent() {
         assert_eq!(ran.json()["kinds"]["issues"]["scanned"].as_i64().unwrap_or(0), 0, "only sessions");
     }
     let (world, _, run) = with_a_silent_run();
-    let ran = sweep_at(&world.url, ["--run-silent-after", "3h", "--output", "json"]).run().done();
+    let ran = sweep_at(&world.url, ["--set", "run_silent_after=3h", "--output", "json"]).run().done();
     assert_eq!(outcome(&ran, &run), "healthy");
 }
 
@@ -45,7 +45,7 @@ fn the_setting_decides_how_long_a_run_may_be_silent() {
 #[test]
 fn the_threshold_of_sessions_that_take_commands_is_another() {
     let (world, _, run) = with_a_silent_run();
-    let flags = ["--session-silent-after", "10h", "--output", "json"];
+    let flags = ["--set", "session_silent_after=10h", "--output", "json"];
     assert_eq!(outcome(&sweep_at(&world.url, flags).run().done(), &run), "escalated");
 }
 

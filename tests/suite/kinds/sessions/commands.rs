@@ -56,7 +56,7 @@ on_each_database! {
         assert_eq!(ran.json()["subjects"][0]["id"], named.0.as_str());
         assert_eq!((world.commands(&named, "nudge"), world.commands(&other, "nudge")), (1, 0));
         sweep_at(&world.url, ["--session", "nobody"]).run().refused(64, &["there is no session nobody"]);
-        sweep_at(&world.url, ["--sessions", "shadow"]).run().done();
+        sweep_at(&world.url, ["--set", "sessions=shadow"]).run().done();
         assert_eq!(world.commands(&other, "nudge"), 0, "in shadow nothing is written");
     }
 

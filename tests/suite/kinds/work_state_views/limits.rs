@@ -35,12 +35,12 @@ on_each_host! {
         let state = format!("issue_work_state where subject_id = '{issue}'");
         assert_eq!(world.text("state", &state).as_deref(), Some("orphaned"));
 
-        sweep_with(world, &["--orphan-grace", "10s", "--dry-run"]);
+        sweep_with(world, &["--set", "orphan_grace=10s", "--dry-run"]);
         assert_eq!(limits(world), "120 1800 3600", "a dry run writes nothing");
-        sweep_with(world, &["--orphan-grace", "10s", "--issue", &issue.0]);
-        sweep_with(world, &["--orphan-grace", "2h"]);
+        sweep_with(world, &["--set", "orphan_grace=10s", "--issue", &issue.0]);
+        sweep_with(world, &["--set", "orphan_grace=2h"]);
         assert_eq!(limits(world), "7200 1800 90");
-        sweep_with(world, &["--orphan-grace", "10s", "--only", "issues"]);
+        sweep_with(world, &["--set", "orphan_grace=10s", "--only", "issues"]);
 
         assert_eq!(limits(world), "7200 1800 90", "a sweep of a part decides nothing");
         let later = world.orphan(&agent);
@@ -52,7 +52,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let state = format!("issue_work_state where subject_id = '{issue}'");
-        sweep_with(world, &["--orphan-grace", "2h"]);
+        sweep_with(world, &["--set", "orphan_grace=2h"]);
         for (loss, then) in [
             ("update policy set vocabulary = '{}', clock_ahead_max_seconds = 0", "7200 1800 90"),
             ("delete from policy", "120 1800 3600"),

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use sweep::conclusion::{Conclusion, conclusion_of};
-use sweep::settings::Environment;
-use sweep::settings::flags::DatabaseFlag;
+use sweep::settings::database::find_database;
+use sweep::settings::{Environment, TypedSettings};
 use sweep::store::hosts::migrate::{Wanted, migrate};
 use sweep::store::{Access, DbConnection};
 
@@ -13,8 +13,8 @@ use crate::support::rounds::rounds;
 use crate::support::scratch::Scratch;
 
 fn connect(proxy: &Proxy, database: &str, sslmode: &str) -> Result<DbConnection> {
-    let flags = DatabaseFlag { database: vec![proxy.url(database, sslmode)], ..DatabaseFlag::default() };
-    Environment::of(&[]).database(&flags).expect("a URL").connect(Access::Write)
+    let typed = TypedSettings { databases: vec![proxy.url(database, sslmode)], ..TypedSettings::default() };
+    find_database(&Environment::of(&[]).with(&typed)).expect("a URL").connect(Access::Write)
 }
 
 #[test]

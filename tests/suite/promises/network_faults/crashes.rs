@@ -71,7 +71,7 @@ fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
         let names = set(&server.url, "select name from sweep.agents");
         assert!(commits.try_iter().all(|name| names.contains(&name)), "the host lost a commit, {context}");
 
-        sweep_at(&server.url, ["--no-guard", "--wakes-per-agent-max", "1000000"]).run().done();
+        sweep_at(&server.url, ["--no-guard", "--set", "wakes_per_agent_max=1000000"]).run().done();
         let wakes = texts(&server.url, "select count(*) || ' of ' || count(distinct issue_id) from sweep.wakes");
         assert_eq!(wakes, ["300 of 300"], "{context}");
     }
@@ -87,7 +87,7 @@ fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
     let url = pooler.url("own");
     stop_the_walwriter(&server.url);
     run(&mut connect(&url), "set synchronous_commit = off");
-    let off = |arguments: &[&str]| command_at(&url, [arguments, &["--statement-cache", "off"]].concat()).run().done();
+    let off = |arguments: &[&str]| command_at(&url, arguments.iter().copied()).run().done();
 
     off(&["exempt", "add", "issue", "T-1", "--reason", "on purpose"]);
     server.crash();
@@ -97,7 +97,7 @@ fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
     stop_the_walwriter(&server.url);
     wait_for("the pooler", || PgConnection::establish(&url).ok());
     run(&mut connect(&url), "set synchronous_commit = off");
-    off(&["--wakes-per-agent-max", "1000000"]);
+    off(&["--set", "wakes_per_agent_max=1000000"]);
     server.crash();
     server.restart_with(&SETTINGS);
     assert_eq!(texts(&server.url, "select count(*)::text from sweep.wakes"), ["1"]);

@@ -44,7 +44,7 @@ impl Told {
 pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> Told {
     let mut command = Command::new(BINARY);
     command
-        .args(["--database", url, "--output", "ndjson", "--no-guard", "--wakes-per-agent-max", "1000000"])
+        .args(["--database", url, "--output", "ndjson", "--no-guard", "--set", "wakes_per_agent_max=1000000"])
         .env("SWEEP_LOG", "off");
     let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
     let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());

@@ -28,7 +28,7 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
     // One connection for the scan, and two for six workers.
     world.run(&format!("alter role {} connection limit 3", role.name));
 
-    let ran = sweep_at(&role.at(&world.url), ["--connections", "6", "--output", "json"]).run().done();
+    let ran = sweep_at(&role.at(&world.url), ["--set", "connections=6", "--output", "json"]).run().done();
 
     assert_eq!(ran.err.matches("one connection less").count(), 4, "{ran}");
     let (json, issues) = (ran.json(), &ran.json()["kinds"]["issues"]);
@@ -94,13 +94,13 @@ fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_d
          create view issue_candidates as select q.* from quick_candidates q, (select pg_sleep(5)) slow",
     );
     for arguments in [vec!["--dry-run"], vec![]] {
-        let ran = sweep_at(&world.url, [vec!["--statement-timeout", "1s"], arguments].concat()).run();
+        let ran = sweep_at(&world.url, [vec!["--set", "statement_timeout=1s"], arguments].concat()).run();
         let says = ["scanning issues", "SWEEP_STATEMENT_TIMEOUT", "Trying again helps if"];
         ran.says_once(UNAVAILABLE, &says);
         assert!(!ran.out.contains("Nothing to do"), "{ran}");
         assert!(ran.out.contains("not everything was looked at"), "{ran}");
     }
-    let json = sweep_at(&world.url, ["--statement-timeout", "1s", "--dry-run", "--output", "json"]).run().json();
+    let json = sweep_at(&world.url, ["--set", "statement_timeout=1s", "--dry-run", "--output", "json"]).run().json();
     let unswept = json["unswept"].as_array().expect("a list");
     assert!(unswept.len() == 1 && unswept[0].to_string().contains("issues could not be swept"), "{json}");
     // The other kinds were swept all the same.

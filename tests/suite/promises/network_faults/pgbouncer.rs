@@ -2,16 +2,19 @@
 
 use std::process::{Child, Command, Stdio};
 
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
 use super::UNAVAILABLE;
+use crate::support::databases::connect;
 use crate::support::pooler::Pooler;
 use crate::support::program::{Program, migrate_at, sweep_at};
 use crate::support::scratch::Scratch;
 use crate::support::world::{On, World};
 
-const OFF: [&str; 2] = ["--statement-cache", "off"];
-
 fn through<'a>(url: &'a str, arguments: &[&'a str]) -> Program {
-    sweep_at(url, [&OFF, &["--output", "json"], arguments].concat())
+    sweep_at(url, [&["--output", "json"], arguments].concat())
 }
 
 #[test]
@@ -20,9 +23,9 @@ fn everything_works_through_a_pooler_as_without_one() {
     migrate_at(&direct.url, []).run().done();
     let pooler = Pooler::start(1);
     let url = pooler.url(scratch.name());
-    let printed = migrate_at(&url, ["--statement-cache", "off", "--print"]).run().done().out;
+    let printed = migrate_at(&url, ["--print"]).run().done().out;
     assert_eq!(printed, migrate_at(&Scratch::empty().url, ["--print"]).run().done().out);
-    migrate_at(&url, OFF).run().done();
+    migrate_at(&url, []).run().done();
     assert_eq!(scratch.catalog(), direct.catalog());
 
     let mut world = World::new(On::Postgres);
@@ -40,7 +43,7 @@ fn everything_works_through_a_pooler_as_without_one() {
     assert_eq!(again["kinds"]["issues"]["continued"], 0);
     world.end_continuations("failed");
     world.pass(10);
-    sweep_at(&url, ["--output", "json"]).env("SWEEP_STATEMENT_CACHE", "off").run().done();
+    through(&url, &[]).run().done();
     assert_eq!((world.wakes_for(&issue), world.comments_on(&issue), world.wakes_for(&step)), (1, 1, 0));
 }
 
@@ -84,7 +87,7 @@ fn several_sweeps_share_two_connections_with_others_and_each_issue_gets_one_wake
     let load = Load::start(&url);
 
     for round in 0..3 {
-        let mut programs: Vec<Program> = (0..3).map(|_| through(&url, &["--connections", "4"])).collect();
+        let mut programs: Vec<Program> = (0..3).map(|_| through(&url, &["--set", "connections=4"])).collect();
         let started: Vec<Child> = programs.iter_mut().map(Program::start).collect();
         for (program, child) in programs.into_iter().zip(started) {
             let ran = program.ended(child.wait_with_output().expect("an end"));
@@ -102,26 +105,45 @@ fn several_sweeps_share_two_connections_with_others_and_each_issue_gets_one_wake
 }
 
 #[test]
-fn with_the_statement_cache_an_old_pooler_is_named_by_the_setting_and_nothing_is_half_done() {
+fn statements_that_a_pooler_loses_are_prepared_no_more_and_nothing_is_half_done() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     let pooler = Pooler::start(1);
     let url = pooler.url(world.name());
 
-    // A worker prepares its statements. The next sweep's worker gets the same connection to the server, and meets them.
-    sweep_at(&url, []).run().done();
-    let next = world.orphan(&agent);
-    let second = sweep_at(&url, ["--output", "json"]).run();
-    assert_eq!(second.code, super::SOME_FAILED, "{second}");
-    let subjects = second.json()["subjects"].as_array().expect("subjects").clone();
-    let failed = subjects.iter().find(|subject| subject["outcome"] == "failed").expect("one that failed");
-    let reason = failed["reason"].as_str().expect("a reason");
-    assert!(reason.contains("already exists") && reason.contains("set SWEEP_STATEMENT_CACHE=off"), "{reason}");
-    assert_eq!((world.count("recoveries"), world.wakes_for(&issue), world.wakes_for(&next)), (1, 1, 0));
-
+    // A worker prepares its statements. The next sweep's worker gets the same connection to the server, and meets them
+    // before it prepares its own.
     through(&url, &[]).run().done();
-    assert_eq!((world.count("recoveries"), world.wakes_for(&next)), (2, 1));
+    assert_ne!(prepared(&url), 0, "negative control: nothing was prepared");
+    let next = world.orphan(&agent);
+    let second = through(&url, &[]).run().done().json();
+    assert_eq!(second["kinds"]["issues"]["continued"], 1);
+    assert_eq!((world.count("recoveries"), world.wakes_for(&issue), world.wakes_for(&next)), (2, 1, 1));
+}
+
+/// The statements that clients of a pooler have left in the one session that they share.
+fn prepared(url: &str) -> i64 {
+    let mut db = connect(url);
+    diesel::select(sql::<BigInt>("(select count(*) from pg_prepared_statements)")).get_result(&mut db).expect("a count")
+}
+
+/// Both have begun before either prepares a statement, and take turns at the one session: one of them is told that its
+/// statement is there already.
+#[test]
+fn a_statement_that_is_lost_in_the_middle_of_a_sweep_is_asked_again_without_being_prepared() {
+    let mut world = World::new(On::Postgres);
+    for _ in 0..2 {
+        let agent = world.agent("idle");
+        for _ in 0..10 {
+            world.orphan(&agent);
+        }
+    }
+    let pooler = Pooler::start(1);
+    let url = pooler.url(world.name());
+    let swept = through(&url, &["--set", "connections=2"]).run().done().json();
+    assert_eq!((&swept["kinds"]["issues"]["continued"], &swept["kinds"]["issues"]["failed"]), (&20.into(), &0.into()));
+    assert_eq!((world.count("wakes"), world.count("recoveries")), (20, 20));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
     orphan(&mut other);
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("sweep.prom");
-    let program = sweep(["--database", &url, "--database", &other.url, "--deadline", "20s"]);
+    let program = sweep(["--database", &url, "--database", &other.url, "--set", "deadline=20s"]);
     let began = Instant::now();
     let mut sweep = falls_silent(program.env("SWEEP_METRICS_FILE", &file), &proxy);
     assert_eq!(sweep.ended().0, UNAVAILABLE);
@@ -123,7 +123,7 @@ fn a_receiver_that_hangs_takes_the_time_of_no_database() {
     let (mut worlds, receiver) = ([World::new(On::Sqlite), World::new(On::Sqlite)], Receiver::answering(Answer::Hang));
     worlds.iter_mut().for_each(|world| drop(orphan(world)));
     let [first, second] = worlds.each_ref().map(|world| world.url.as_str());
-    let program = sweep(["--database", first, "--database", second, "--deadline", "8s", "--attempts-max", "0"]);
+    let program = sweep(["--database", first, "--database", second, "--set", "deadline=8s", "--set", "attempts_max=0"]);
     program.env("SWEEP_SLACK_URL", receiver.url()).run().done();
     assert_eq!(worlds.each_mut().map(|world| world.count("notifications where attempts = 1")), [1, 1]);
 }
@@ -131,7 +131,7 @@ fn a_receiver_that_hangs_takes_the_time_of_no_database() {
 #[test]
 fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
     let ((_world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
-    let flags = ["--database", &other.url, "--deadline", "12s"];
+    let flags = ["--database", &other.url, "--set", "deadline=12s"];
     let mut daemon = falls_silent(daemon(&url, EACH_SECOND, flags), &proxy);
     daemon.says("the database is unavailable, waiting: the database has fallen silent: no answer within 6s");
     let before = other.count("sweeps");
@@ -229,7 +229,7 @@ fn a_signal_ends_a_delivery_whose_server_falls_silent() {
         (World::new(On::Postgres), Proxy::start(None), Receiver::answering(Answer::Slowly(500)));
     orphan(&mut world);
     let url = proxy.url(world.name(), "disable");
-    let program = daemon(&url, NEVER, ["--at-start", "on", "--attempts-max", "0"]);
+    let program = daemon(&url, NEVER, ["--at-start", "on", "--set", "attempts_max=0"]);
     let mut daemon = Daemon::start(program.env("SWEEP_SLACK_URL", slack.url()));
     slack.wait_for(1);
     proxy.freeze();

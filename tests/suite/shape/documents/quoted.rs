@@ -69,8 +69,8 @@ fn slack() -> String {
     let taken = "update wakes set status = 'completed' where status = 'queued';";
     follow(&[
         Block::new("sh", &format!("export SWEEP_SLACK_URL={}", receiver.url())),
-        Block::new("console", "$ sweep --issue ACM-12 --attempts-max 0"),
-        Block::new("console", "$ sweep --attempts-max 0 --nudges-max 0"),
+        Block::new("console", "$ sweep --issue ACM-12 --set attempts_max=0"),
+        Block::new("console", "$ sweep --set attempts_max=0 --set nudges_max=0"),
         Block::new("sql", "update runs set wake_id = null;"),
         Block::new("console", "$ sweep"),
         Block::new("sql", taken),

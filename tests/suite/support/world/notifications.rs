@@ -4,6 +4,7 @@ use sweep::cycle::CycleOptions;
 use sweep::notify::Delivered;
 use sweep::rules::Id;
 use sweep::settings::Environment;
+use sweep::settings::resolve::notify;
 use sweep::sweep::{Cancel, Options};
 
 use crate::support::program::{Program, sweep_at};
@@ -32,7 +33,7 @@ impl World {
     pub fn notifying(&self, variables: &[(&str, &str)]) -> CycleOptions {
         let mut all = vec![("SWEEP_NOTIFY_ON", EVERYTHING), ("SWEEP_WEBHOOK_SECRET", SECRET)];
         all.extend(variables);
-        let notify = Environment::of(&all).notify().unwrap_or_else(|error| panic!("{error:#}"));
+        let notify = notify(&Environment::of(&all)).unwrap_or_else(|error| panic!("{error:#}"));
         let sweep = Options { subscriptions: notify.subscriptions(), ..self.options() };
         CycleOptions { notify, ..CycleOptions::of(sweep) }
     }

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 use sweep::report::explain::Explanation;
 use sweep::rules::{Id, Kind};
+use sweep::store::Timeouts;
 use sweep::store::connect::databases::Found;
 use sweep::store::connect::open::Url;
-use sweep::store::Timeouts;
 use sweep::store::read::overview::{Attention, Overview, OverviewRequest, PageRequest, Part, Scope, Status};
 
 use crate::support::json;
@@ -77,8 +77,8 @@ impl World {
     fn overview<P: Part + Serialize>(&self, scope: &Scope, page: &PageRequest) -> Value {
         let database = Found::alone(Url::parse(&self.url).expect("a URL"));
         let request = OverviewRequest { scope: scope.clone(), page: page.clone(), ..OverviewRequest::default() };
-        let read: Overview<P> = Overview::read_from(&database, &request, &Timeouts::default())
-            .unwrap_or_else(|error| panic!("{error:#}"));
+        let read: Overview<P> =
+            Overview::read_from(&database, &request, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
         json::parse_valid(&serde_json::json!(read).to_string())
     }
 

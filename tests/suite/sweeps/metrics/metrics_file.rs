@@ -1,4 +1,4 @@
-//! `--metrics-file`: written after every sweep, in one step, and never a reason for a sweep to fail.
+//! The file of metrics: written after every sweep, in one step, and never a reason for a sweep to fail.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ fn the_file_is_there_after_a_sweep_for_everybody_to_read_and_nothing_else_is() {
         world.orphan(&agent);
         let (directory, file) = in_a_directory();
 
-        sweep_at(&world.url, ["--dry-run", "--metrics-file", name(&file)]).run().done();
+        sweep_at(&world.url, ["--dry-run", "--set", &format!("metrics_file={}", name(&file))]).run().done();
         assert!(!file.exists(), "a dry run is none");
-        sweep_at(&world.url, ["--metrics-file", name(&file)]).run().done();
+        sweep_at(&world.url, ["--set", &format!("metrics_file={}", name(&file))]).run().done();
 
         let reported = samples(&std::fs::read_to_string(&file).expect("a file"));
         assert_eq!(reported[r#"recoveries_total{kind="issue",action="continue"}"#], 1.0);
@@ -53,11 +53,12 @@ fn a_sweep_that_was_refused_or_stopped_is_reported_as_well() {
     let (_directory, file) = in_a_directory();
     let reported = |file: &Path| samples(&std::fs::read_to_string(file).expect("a file"));
 
-    let ran = sweep_at(&world.url, ["--metrics-file", name(&file)]).env("SWEEP_GUARD_SHARE", "0.5").run();
+    let ran =
+        sweep_at(&world.url, ["--set", &format!("metrics_file={}", name(&file))]).env("SWEEP_GUARD_SHARE", "0.5").run();
     assert_eq!(ran.code, 4, "{ran}");
     assert_eq!(reported(&file)["last_sweep_exit_code"], 4.0);
     std::fs::remove_file(&file).expect("a file");
-    let ran = sweep_at(&world.url, ["--metrics-file", name(&file), "--tenant", "nobody"]).run();
+    let ran = sweep_at(&world.url, ["--set", &format!("metrics_file={}", name(&file)), "--tenant", "nobody"]).run();
     assert_eq!(ran.code, 64, "{ran}");
     assert_eq!(reported(&file)["last_sweep_exit_code"], 4.0, "a refused one leaves no row");
 }
@@ -68,7 +69,7 @@ fn when_the_database_is_gone_the_old_file_stays() {
     std::fs::write(&file, "old").expect("a file");
     let nowhere = "postgres://app@127.0.0.1:1/app";
 
-    let ran = sweep_at(nowhere, ["--metrics-file", name(&file)]).run();
+    let ran = sweep_at(nowhere, ["--set", &format!("metrics_file={}", name(&file))]).run();
 
     ran.says_once(69, &["cannot reach PostgreSQL"]);
     assert!(ran.err.contains("WARN the metrics could not be written to"), "{ran}");
@@ -78,11 +79,13 @@ fn when_the_database_is_gone_the_old_file_stays() {
 #[test]
 fn a_file_that_cannot_be_written_is_a_warning_and_a_path_that_is_wrong_is_refused() {
     let world = World::new(On::Sqlite);
-    let ran = sweep_at(&world.url, ["--metrics-file", "/proc/sweep.prom"]).run().done();
+    let ran = sweep_at(&world.url, ["--set", "metrics_file=/proc/sweep.prom"]).run().done();
     assert!(ran.err.contains("WARN the metrics could not be written to /proc/sweep.prom"), "{ran}");
 
     let refused = |path: &str, why: &str| {
-        sweep_at(&world.url, ["--metrics-file", path]).run().refused(CONFIG, &["--metrics-file: ", why]);
+        sweep_at(&world.url, ["--set", &format!("metrics_file={path}")])
+            .run()
+            .refused(CONFIG, &["--set metrics_file: ", why]);
         let program = sweep_at(&world.url, ["--dry-run"]).env("SWEEP_METRICS_FILE", path);
         program.run().refused(CONFIG, &["SWEEP_METRICS_FILE: ", why]);
     };

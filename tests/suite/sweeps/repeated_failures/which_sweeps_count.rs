@@ -229,7 +229,7 @@ fn two_sweeps_that_count_a_first_failure_at_once_count_one() {
             thread::sleep(Duration::from_millis(300));
             run(&mut rival, "commit");
         });
-        sweep_at(&world.url, ["--lock-timeout", "999ms"]).run()
+        sweep_at(&world.url, []).run()
     });
     assert_eq!((ran.code, world.failed_sweeps(&bad)), (1, (1, false)), "{ran}");
     assert!(!ran.err.contains("could not be recorded"), "{ran}");
