@@ -1,7 +1,7 @@
 //! The databases: PostgreSQL and SQLite behind one set of queries.
 //!
-//! Only `lock`, `catalog` and `connection` know which one it is: how rows are locked, and how a transaction begins.
-//! Every lock is taken with SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are
+//! Which one it is (`Dialect`) matters where rows are locked, transactions begin, schemas are made or catalogs are
+//! read. Every lock is taken with SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are
 //! foreign-key checks, and for those `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives
 //! way, its host is never the victim.
 

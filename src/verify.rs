@@ -57,8 +57,8 @@ impl Options {
 /// is wrong with the host stands in the certificate. `progress` is called with the name of each check before it begins.
 pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
     let Options { host, database, rows, program, .. } = options;
-    let fixtures = Fixtures::of(host, database.dialect())?;
-    let copy = Sandbox::of(database, host)?;
+    let fixtures = Fixtures::of_host(host, database.dialect())?;
+    let copy = Sandbox::copy_of(database, host)?;
     let version = copy.connect(host)?.version()?;
     let installed = copy.copy()?;
     let mut verification =

@@ -95,8 +95,8 @@ impl Block {
         })
     }
 
-    /// The blocks that no host with these kinds can do without. Sessions may take no commands, and people may have nowhere
-    /// to write.
+    /// The blocks that no host with these kinds can do without. Sessions may take no commands, and people may have
+    /// nowhere to write.
     fn needed(kinds: &[Kind]) -> impl Iterator<Item = Block> {
         let of_kind = |kind: Kind| {
             let events: &[Event] = match kind {
@@ -153,14 +153,14 @@ pub struct Fixtures {
 }
 
 impl Fixtures {
-    pub fn of(host: &Host, dialect: Dialect) -> Result<Fixtures, Failure> {
+    pub fn of_host(host: &Host, dialect: Dialect) -> Result<Fixtures, Failure> {
         let Some((path, text)) = host.fixtures(dialect) else {
             let (name, folder) = (host.name(), dialect.name());
             return Err(config(format!(
                 "the host {name} has no {folder}/fixtures.sql, by which its work could be made: see docs/hosts.md"
             )));
         };
-        let blocks = read(text).map_err(|why| config(format!("{path}: {why}")))?;
+        let blocks = read_blocks(text).map_err(|why| config(format!("{path}: {why}")))?;
         let missing: Vec<String> = Block::needed(&host.kinds())
             .filter(|block| !blocks.contains_key(block))
             .map(|block| format!("`{BEGINNING}{block}`"))
@@ -218,7 +218,8 @@ impl Fixtures {
     }
 }
 
-fn read(text: &str) -> Result<BTreeMap<Block, String>, String> {
+/// Reads the blocks of a file, by their names.
+fn read_blocks(text: &str) -> Result<BTreeMap<Block, String>, String> {
     let mut blocks = BTreeMap::new();
     // Each begins behind a newline, the first one as well.
     let (text, separator) = (format!("\n{text}"), format!("\n{BEGINNING}"));
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_block_is_read_by_its_name() {
-        let blocks = read(
+        let blocks = read_blocks(
             "-- Ours.\n\n-- fixture agent\ninsert;\n\n-- fixture issue: left, it waits, as ever\n-- Why.\nupdate;\n",
         );
         let blocks = blocks.expect("two blocks");
@@ -266,7 +267,7 @@ mod tests {
             ("-- fixture issue: left\n", "no such block"),
             ("-- fixture agent\n-- fixture agent\n", "stands there twice"),
         ] {
-            let why = read(text).expect_err(text);
+            let why = read_blocks(text).expect_err(text);
             assert!(why.contains(expected), "{text}: {why}");
         }
     }

@@ -38,7 +38,7 @@ impl Judged {
         Ok(judged)
     }
 
-    /// Fails only with what may pass.
+    /// Adds what the rules say of a subject. Fails only with what may pass.
     fn add<S: Subject>(&mut self, id: &Id, facts: QueryResult<Option<S>>) -> Result<()> {
         let unreadable = match facts {
             Ok(Some(facts)) => {
@@ -77,7 +77,7 @@ fn read_in_transaction<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<Que
     }
 }
 
-/// All that the view of candidates names.
+/// Reads all that the view of candidates names.
 pub fn candidates<S: Subject>(db: &mut DbConnection) -> Result<Vec<Candidate>> {
     let all = |db: &mut Db| S::candidates(db, &Part::whole(), i64::MAX);
     let candidates = db.in_transaction(Access::ReadOnly, &Timeouts::default(), all).map_err(Error::from);

@@ -15,7 +15,7 @@ use crate::store::db::errors;
 use crate::store::db::ids::IdType;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::rights;
-use crate::store::{Access, Db, DbConnection, Timeouts, for_kind, read_alone};
+use crate::store::{Access, Db, Timeouts, for_kind, read_alone};
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
@@ -40,7 +40,7 @@ pub struct Trial<'a> {
     pub escalation: Escalation,
     /// What a sweep could not do because it waited in vain: whatever follows from that says nothing of the host.
     pub hindrances: Vec<String>,
-    sandbox: Sandbox,
+    pub sandbox: Sandbox,
     made: u32,
 }
 
@@ -135,17 +135,7 @@ impl<'a> Trial<'a> {
         }));
     }
 
-    /// A connection like those of a sweep.
-    pub fn connect(&self, access: Access) -> Result<DbConnection> {
-        self.sandbox.url.connect(access)
-    }
-
-    /// Another connection as the host has one.
-    pub fn another_outsider(&self) -> Result<Outsider> {
-        self.sandbox.connect(self.host)
-    }
-
-    /// An id that nothing has yet.
+    /// Makes up an id that nothing has yet.
     pub fn fresh(&mut self) -> Id {
         self.made += 1;
         let number = FIRST + self.made;
@@ -235,7 +225,7 @@ impl<'a> Trial<'a> {
 
     /// Asks as a sweep does, by the names that sweeps know.
     pub fn ask_of_host<T>(&self, question: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
-        let mut db = self.connect(Access::ReadOnly)?;
+        let mut db = self.sandbox.url.connect(Access::ReadOnly)?;
         db.in_transaction(Access::ReadOnly, &Timeouts::default(), question).map_err(Error::from)
     }
 
@@ -275,11 +265,6 @@ impl<'a> Trial<'a> {
             true => self.outsider.ledger_tables.iter().any(|ledger| ledger == table),
             false => table.starts_with("sweep.") || table.starts_with("sweep_"),
         }
-    }
-
-    /// The database's URL, with its secrets.
-    pub fn url_text(&self) -> String {
-        self.sandbox.url_text()
     }
 
     /// How often the ledger has this action of a subject.

@@ -76,7 +76,7 @@ impl Found {
 }
 
 impl Databases {
-    /// The only one; none when several were named, or a pattern, however many files it matches now.
+    /// The only database that was named; none when several were named, or a pattern, however many files it matches now.
     pub fn only(&self) -> Option<&Url> {
         match self.named.as_slice() {
             [Named::Database(url)] => Some(url),
@@ -84,7 +84,7 @@ impl Databases {
         }
     }
 
-    /// Those that there are now, each once: at least one.
+    /// Finds the databases that there are now, each once: at least one.
     pub fn find(&self) -> Vec<Found> {
         if let Some(url) = self.only() {
             return vec![Found { is_to_name: self.is_typed, ..Found::alone(url.clone()) }];
@@ -111,7 +111,7 @@ fn name_among(names: &mut BTreeSet<String>, url: &Url) -> String {
     free.next().unwrap_or_default()
 }
 
-/// As little of the end of each name as tells it apart from the others.
+/// Shortens each name to as little of its end as tells it apart from the others.
 fn short_names(names: &[&str]) -> Vec<String> {
     let ends = |name: &str| {
         let behind = name.rmatch_indices('/').map(|(at, _)| name[at + 1..].to_owned());

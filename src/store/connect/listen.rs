@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone, PartialEq)]
 pub struct Source {
     pub database: Url,
-    /// Where, if not where it is swept: past a pooler.
+    /// The connection that listens, if it is not the sweeps': past a pooler.
     pub connection: Option<Url>,
 }
 

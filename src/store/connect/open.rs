@@ -4,7 +4,7 @@ pub mod conninfo;
 pub mod paths;
 pub mod patience;
 mod postgres;
-mod sqlite;
+pub(in crate::store) mod sqlite;
 
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ use conninfo::Conninfo;
 use migrate::SetUp;
 use patience::{FALLEN_SILENT, Patience};
 
-/// Where the database is.
+/// The place of a database.
 #[derive(Clone, PartialEq)]
 pub enum Url {
-    /// For libpq: a URI or `key=value` pairs; what it leaves out comes from PG*.
+    /// What libpq takes: a URI or `key=value` pairs; what it leaves out comes from PG*.
     Postgres(String, StatementCache),
     Sqlite(PathBuf),
 }
@@ -68,7 +68,8 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        if is_file_by_its_name(url) || paths::names_files(url) {
+        // A regular file is one, whatever libpq would make of its name.
+        if !url.contains("://") && Path::new(url).is_file() || paths::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {
@@ -136,7 +137,7 @@ impl Url {
         }
     }
 
-    /// Its text, as it may be shown: without what is a secret, may hold one, or names a file that does.
+    /// The text of a URL, as it may be shown: without what is a secret, may hold one, or names a file that does.
     pub fn without_secrets(url: &str) -> String {
         match Url::parse(url) {
             Ok(Url::Postgres(url, _)) => Conninfo::read(&url).hidden(),
@@ -223,7 +224,7 @@ impl Url {
     /// The time that connecting may take, and with it `rest`, for what is asked then.
     pub fn patience(&self, rest: Duration) -> Duration {
         match self {
-            Url::Postgres(url, _) => patience::of(url).unwrap_or(Duration::MAX).saturating_add(rest),
+            Url::Postgres(url, _) => patience::to_connect(url).unwrap_or(Duration::MAX).saturating_add(rest),
             Url::Sqlite(_) => rest,
         }
     }
@@ -254,9 +255,7 @@ impl Url {
             (Url::Postgres(..), None) => error,
         }
     }
-}
 
-impl Url {
     /// Explains why what somebody asked for was not done; that others are at it is no fault of the database's.
     pub fn explain_refusal(&self, abort: Abort<Refused>) -> Error {
         match &abort {
@@ -272,25 +271,10 @@ impl Url {
 
 const FORMS: &str = "postgres://… or sqlite://PATH";
 
-/// A regular file, whatever libpq would make of its name.
-fn is_file_by_its_name(url: &str) -> bool {
-    !url.contains("://") && Path::new(url).is_file()
-}
-
 /// What looks like the name of a file may be one that is mistyped.
 fn nearest_to(url: &str) -> String {
     let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
     if is_name { paths::hint(Path::new(url)) } else { String::new() }
-}
-
-/// A connection to sweep's own copy of a SQLite file, in which anything may be tried.
-pub(in crate::store) fn to_copy(path: &Path) -> Result<diesel::SqliteConnection> {
-    sqlite::to_copy(path)
-}
-
-/// A file of another program's, as it is now.
-pub(in crate::store) fn read_only(path: &Path) -> Result<diesel::SqliteConnection> {
-    sqlite::read_only(path)
 }
 
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.

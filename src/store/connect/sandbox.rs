@@ -17,7 +17,8 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::conclusion::{Failure, busy, config};
-use crate::store::connect::open::{Url, conninfo, read_only, to_copy};
+use crate::store::connect::open::sqlite::{read_only, to_copy};
+use crate::store::connect::open::{Url, conninfo};
 use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use crate::store::hosts::catalog;
@@ -55,7 +56,7 @@ enum CopyPlace {
 impl Sandbox {
     /// The host's tables as they are at `source`, but without sweep, and without a row in those that the host's
     /// `host.toml` names. Of sweep's own tables nothing is needed.
-    pub fn of(source: &Url, host: &Host) -> Result<Sandbox> {
+    pub fn copy_of(source: &Url, host: &Host) -> Result<Sandbox> {
         let sandbox = match source {
             Url::Postgres(url, _) => {
                 // In a transaction whose path leaves out what others could have put in the way.
@@ -233,7 +234,8 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
     }
 }
 
-/// Copies a file as it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
+/// Copies a file as it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it
+/// is.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let mut db = read_only(from)?;

@@ -58,7 +58,7 @@ pub fn count_rows(db: &mut Db) -> QueryResult<i64> {
     counts.map(|count| sql::<BigInt>(&count).get_result::<i64>(db)).sum()
 }
 
-/// Each table, and what reads its rows as texts. A row of a table without a key is its own.
+/// The query that reads the rows of each table as texts. A row of a table without a key is its own.
 fn queries(db: &mut Db) -> QueryResult<Vec<(String, String)>> {
     let queries = match db.dialect() {
         Dialect::Postgres => include_str!("snapshot/rows.postgres.sql"),
@@ -70,7 +70,7 @@ fn queries(db: &mut Db) -> QueryResult<Vec<(String, String)>> {
 /// The listed values of each column, by the names of its table and its own; of one without a list none.
 pub type ColumnValues = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// In SQLite a list stands in the text of its table only.
+/// A list of values in the text of a table of SQLite's, which has it nowhere else.
 static LIST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)\bcheck\s*\(\s*"?(\w+)"?\s+in\s*\(([^()]*)\)\s*\)"#).expect("a regular expression")
 });

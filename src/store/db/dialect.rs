@@ -17,12 +17,12 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Its folders of migrations are called so.
+    /// The name of its folders of migrations.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Its makers call it so.
+    /// The name that its makers give it.
     pub fn title(self) -> &'static str {
         match self {
             Dialect::Postgres => "PostgreSQL",

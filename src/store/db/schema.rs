@@ -109,7 +109,6 @@ relations! {
         started_at -> Nullable<Instant>,
         last_activity_at -> Nullable<Instant>,
         last_progress_at -> Nullable<Instant>,
-        last_tool -> Nullable<Text>,
         recent_output -> Text,
         exit_code -> Nullable<Integer>,
         ended_at -> Nullable<Instant>,

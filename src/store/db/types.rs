@@ -100,8 +100,8 @@ impl From<LossyText> for String {
     }
 }
 
-/// The text of a document that is read. As a tree it takes eighty times the memory, so that it is read into what is wanted of
-/// it, and rows are kept as they come.
+/// The text of a document that is read. As a tree it takes eighty times the memory, so that it is read into what is
+/// wanted of it, and rows are kept as they come.
 #[derive(Clone, Debug, FromSqlRow)]
 pub struct WrittenDocument(String);
 

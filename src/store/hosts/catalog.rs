@@ -37,7 +37,7 @@ pub fn is_guest(db: &Db, host: &Host) -> bool {
     db.dialect() == Dialect::Sqlite && !host.is_native()
 }
 
-/// With what the names of sweep's own tables begin.
+/// The beginning of the names of sweep's own tables.
 pub fn prefix(host: &Host, dialect: Dialect) -> &'static str {
     if dialect == Dialect::Sqlite && !host.is_native() { PREFIX } else { "" }
 }

@@ -98,7 +98,7 @@ impl ContractColumn {
 
 impl Contract {
     /// The relations that this host has to make, or may.
-    fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
+    fn relations_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         let (kinds, derives) = (host.kinds(), host.has_derived_facts());
         let brings = [host.views(Dialect::Postgres), host.views(Dialect::Sqlite)].concat();
         self.relations.iter().filter(move |relation| {
@@ -110,7 +110,7 @@ impl Contract {
 
     /// The relations that this host has to make.
     pub(in crate::store) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
-        self.of(host).filter(|relation| !relation.optional)
+        self.relations_of(host).filter(|relation| !relation.optional)
     }
 
     /// The columns of a relation that it has on every host.

@@ -31,7 +31,7 @@ pub use skeleton::skeleton;
 /// The files of all migrations.
 pub(in crate::store) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
-/// Where a host's migrations are: those for both databases, for one of them, for listening, and what lasts in a
+/// The folders of a host's migrations: those for both databases, for one of them, for listening, and what lasts in a
 /// file of SQLite's.
 const SOURCES: [&str; 5] = ["both", "postgres", "sqlite", "postgres_listen", "sqlite_lasting"];
 /// What every host's folder has.
@@ -78,7 +78,7 @@ pub struct Description {
     pub tables: Vec<String>,
     /// The templates of its pages, by kind.
     pub links: BTreeMap<&'static str, String>,
-    /// Their folders.
+    /// The folders of its migrations.
     pub migrations: Vec<String>,
 }
 
@@ -88,10 +88,10 @@ impl Debug for Host {
     }
 }
 
-/// In the order of their names.
+/// The hosts that are built in, in the order of their names.
 static BUILT_IN: LazyLock<Vec<Arc<Host>>> = LazyLock::new(|| {
     let folders = FILES.get_dir("hosts").into_iter().flat_map(Dir::dirs);
-    let host = |folder| Host::of(files_of(folder, folder)).expect("the suite reads them all");
+    let host = |folder| Host::from_files(files_of(folder, folder)).expect("the suite reads them all");
     folders.map(|folder| Arc::new(Host { is_built_in: true, ..host(folder) })).collect()
 });
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| BUILT_IN.iter().map(|host| host.name()).collect());
@@ -136,7 +136,7 @@ pub fn named(name: &str) -> Option<Arc<Host>> {
 
 impl Host {
     /// Makes a host of its files, that is not built in. Its errors name the file.
-    fn of(files: BTreeMap<String, String>) -> Result<Host, String> {
+    fn from_files(files: BTreeMap<String, String>) -> Result<Host, String> {
         let text = files.get(MANIFEST).ok_or_else(|| format!("{MANIFEST}: there is no such file"))?;
         let manifest = Manifest::parse(text).map_err(|why| format!("{MANIFEST}: {why}"))?;
         Ok(Host { manifest, files, is_built_in: false })
@@ -256,7 +256,7 @@ impl Host {
         self.manifest.tables.is_empty()
     }
 
-    /// Its migrations in one of its folders, by their path as in `migrations`, in the order in which they run.
+    /// The migrations in one of its folders, by their path as in `migrations`, in the order in which they run.
     pub(in crate::store) fn migrations(&self, source: &str) -> Vec<String> {
         let up = |path: &String| {
             let below = path.strip_prefix(source)?.strip_prefix('/')?.strip_suffix("/up.sql")?;

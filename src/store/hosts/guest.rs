@@ -14,7 +14,7 @@ use crate::store::db::dialect::{Dialect, SQLITE_CLOCK};
 use crate::store::hosts::catalog::{PREFIX, quoted, temporary, up};
 use crate::store::hosts::folders::{self, Host};
 
-/// Where sweep is a guest already, makes what it needs for this connection. Of a host that is not trusted nothing is
+/// Makes what sweep needs for this connection, where it is a guest already. Of a host that is not trusted nothing is
 /// made: `sweep migrate` may record another one, and all else refuses the file.
 pub fn settle_in(db: &mut SqliteConnection) -> Result<()> {
     match folders::recorded_by_guest(db)? {

@@ -12,7 +12,7 @@ use crate::store::db::columns::{Columns, FromColumns, read_many};
 use crate::store::hosts::links::HostUrl;
 use crate::text::is_plain;
 
-/// One of them.
+/// A step that a person runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum HostStep {
@@ -60,12 +60,12 @@ pub fn remedies(db: &mut Db, issues: &[Id]) -> QueryResult<Vec<Remedy>> {
 }
 
 impl HostStep {
-    /// As the facts have them. What cannot be read is not run: the advice stands alone.
+    /// Reads the steps as the facts have them. What cannot be read is not run: the advice stands alone.
     pub fn all_of(text: Option<&str>) -> Vec<HostStep> {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
-    /// Ready for a shell; none of what may not be shown as it is.
+    /// The command of a step, ready for a shell; none of what may not be shown as it is.
     pub fn command(&self, base: Option<&HostUrl>) -> Option<String> {
         let command = match self {
             HostStep::Call { path, body } => {

@@ -122,7 +122,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    fn of(&self, kind: Kind) -> Option<&Template> {
+    fn for_kind(&self, kind: Kind) -> Option<&Template> {
         match kind {
             Kind::Session => self.session.as_ref(),
             Kind::Issue => self.issue.as_ref(),
@@ -130,9 +130,9 @@ impl Templates {
         }
     }
 
-    /// Those that there are, as they are written.
+    /// The templates that there are, as they are written.
     pub fn written(&self) -> impl Iterator<Item = (Kind, &str)> {
-        Kind::ALL.iter().filter_map(|&kind| Some((kind, self.of(kind)?.0.as_str())))
+        Kind::ALL.iter().filter_map(|&kind| Some((kind, self.for_kind(kind)?.0.as_str())))
     }
 }
 
@@ -156,7 +156,7 @@ pub struct Links {
 impl Links {
     /// None: the host has no such page, or it is not known where it is, or what its URL needs is missing.
     pub fn to(&self, page: &SubjectPage) -> Option<String> {
-        self.filled(self.templates.of(page.kind)?, page)
+        self.filled(self.templates.for_kind(page.kind)?, page)
     }
 
     /// The page of a run of an issue: with the run's id and agent, and what else is known of the issue.

@@ -24,45 +24,19 @@ use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
 use crate::store::hosts::folders::{self, Host};
 use crate::store::hosts::{boards, contract, guest, rights};
-pub use found::SetUp;
 pub(in crate::store) use found::refuse_unmigrated;
-use found::{FoundSchema, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
+use found::{FoundSchema, read_record, read_schema, refuse_broken, refuse_untrusted, refuse_without};
+pub use found::{Listen, SetUp, Superuser, Wanted};
 pub(in crate::store) use trust::refuse_lending;
 use trust::{is_duplicate, refuse_strangers, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
-
-/// What an operator wants of a migration.
-#[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// None: as it is detected.
-    pub host: Option<Arc<Host>>,
-    pub listen: Listen,
-    pub superuser: Superuser,
-}
-
-/// Should a host that brings no such trigger itself notify at once of runs that end?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listen {
-    #[default]
-    AsItIs,
-    Wanted,
-}
-
-/// May a superuser migrate who does not own the host's tables?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Superuser {
-    #[default]
-    Refused,
-    /// The operator says so.
-    Accepted,
-}
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
 /// are checked before.
 pub fn check(db: &mut Db, set_up: SetUp) -> Result<(Arc<Host>, String)> {
     let (found, gone) = match set_up {
-        SetUp::Recorded => look_at_record(db)?,
-        SetUp::Unknown => (look(db)?, None),
+        SetUp::Recorded => read_record(db)?,
+        SetUp::Unknown => (read_schema(db)?, None),
     };
     let Some(host) = &found.host else { return refuse_unmigrated(db) };
     refuse_untrusted(db, host)?;
@@ -103,7 +77,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
         }
         Db::Sqlite(_) => true,
     };
-    let found = if is_there { look(db)? } else { FoundSchema::default() };
+    let found = if is_there { read_schema(db)? } else { FoundSchema::default() };
     let host = match &found.host {
         Some(host) => changed(db, &found, host, wanted)?,
         None => folders::detect(db, wanted.host.clone())?,

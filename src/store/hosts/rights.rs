@@ -77,7 +77,7 @@ const TO_ACT: &[Rights] = &[
 /// What a person asks for is recorded as what a sweep does.
 const TO_ASK: &[Rights] = &[("issues", READ), ("activity", ADD), ("recoveries", WRITE), ("notifications", WRITE)];
 
-/// An operator's rights; the sweeper needs none of them.
+/// The rights of an operator who exempts subjects; the sweeper needs none of them.
 const TO_EXEMPT: &[Rights] = &[
     ("issues", READ),
     ("agents", &["SELECT (name)"]),

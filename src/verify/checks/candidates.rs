@@ -45,7 +45,7 @@ pub fn candidates(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     make(trial, &cases)?;
     trial.outsider.analyze()?;
     let ids: Vec<Id> = cases.iter().map(|case| case.made.id.clone()).collect();
-    let mut db = trial.connect(Access::ReadOnly)?;
+    let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
     let (judged, named) = for_kind!(kind, S => (Judged::of::<S>(&mut db, &ids)?, nominated::candidates::<S>(&mut db)?));
     let case = |id: &Id| cases.iter().find(|case| case.made.id == *id).map_or(id.to_string(), described);
     let unreadable = judged.unreadable.iter().map(|(id, why)| format!("{}: {why}", case(id)));

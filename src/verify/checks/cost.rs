@@ -144,7 +144,7 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
         Ok::<_, diesel::result::Error>((nominated.len(), measured))
     };
     let timeouts = Timeouts { statement: chrono::TimeDelta::minutes(5), ..Timeouts::default() };
-    let measured = trial.connect(Access::ReadOnly)?.in_transaction(Access::ReadOnly, &timeouts, timed);
+    let measured = trial.sandbox.url.connect(Access::ReadOnly)?.in_transaction(Access::ReadOnly, &timeouts, timed);
     measured.map_err(Error::from).with_context(|| format!("select from {kind}_candidates and {kind}_facts"))
 }
 

@@ -46,7 +46,7 @@ struct ValuesSeen {
 }
 
 impl ValuesSeen {
-    fn look(&mut self, trial: &mut Trial) -> QueryResult<()> {
+    fn remember_held(&mut self, trial: &mut Trial) -> QueryResult<()> {
         for (at, values) in held_values(&mut trial.outsider.db, &self.listed)? {
             self.held.entry(at).or_default().extend(values);
         }
@@ -57,17 +57,17 @@ impl ValuesSeen {
 /// From being stranded to being escalated.
 fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<()> {
     let made = trial.stranded(kind)?;
-    seen.look(trial)?;
+    seen.remember_held(trial)?;
     for _ in 0..=ROUNDS_MAX {
         let swept = trial.sweep()?;
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
         if swept.expect(&made, Outcome::Continued).is_err() {
             break;
         }
         trial.happens(Event::TakenUp, &made, JUST_NOW)?;
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
         in_vain(trial, &[&made])?;
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Resu
         trial.play(&Block::Agent, &agent, AN_HOUR)?;
         let sql = trial.sql_for(&crowd, &agent, AN_HOUR, 1)?;
         trial.outsider.run(&sql)?;
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
     }
     for block in blocks {
         let made = trial.stranded(kind)?;
@@ -96,9 +96,9 @@ fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Resu
             Block::Of(_, Dies | Finished) => trial.happens(AtWork, &made, JUST_NOW)?,
             _ => {}
         }
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
         trial.play(&block, &made, JUST_NOW)?;
-        seen.look(trial)?;
+        seen.remember_held(trial)?;
     }
     Ok(())
 }

@@ -70,7 +70,7 @@ pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Ruling> {
         trial.stranded(kind)?;
     }
     trial.sweep()?;
-    migrate::uninstall(&mut trial.connect(Access::Write)?, migrate::Extent::Everything)?;
+    migrate::uninstall(&mut trial.sandbox.url.connect(Access::Write)?, migrate::Extent::Everything)?;
     Ok(Ruling::by_evidence("", differences(&before, &snapshot::catalog(&mut trial.outsider.db)?)))
 }
 

@@ -10,7 +10,7 @@ use crate::verify::trial::{JUST_NOW, LONG_AGO, Trial};
 /// What is left, and why it must be.
 type Left = Vec<(Made, String)>;
 
-/// All of it is left alone, in one sweep that continues something else.
+/// Checks that all of it is left alone, in one sweep that continues something else.
 pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut left = in_each_state(trial, kind)?;
     left.extend(at_work_for_long(trial, kind)?);
@@ -27,7 +27,7 @@ pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     Ok(Ruling::by_evidence(format!("{}: {} states{untried}", kind.plural(), left.len()), evidence))
 }
 
-/// One in each state that the fixtures know.
+/// Makes a subject in each state that the fixtures know.
 fn in_each_state(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let states = trial.fixtures.those(|block| match block {
         Block::AgentPaused => true,
@@ -43,7 +43,7 @@ fn in_each_state(trial: &mut Trial, kind: Kind) -> Result<Left> {
     states.into_iter().map(in_state).collect()
 }
 
-/// However long it takes, work that goes on is healthy.
+/// Makes work that has gone on for long: however long it takes, it is healthy.
 fn at_work_for_long(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let made = trial.stranded_since(kind, LONG_AGO + 1)?;
     trial.happens(Event::AtWork, &made, LONG_AGO)?;
@@ -54,7 +54,7 @@ fn at_work_for_long(trial: &mut Trial, kind: Kind) -> Result<Left> {
     Ok(vec![(made, format!("`-- fixture {kind}: at work`: it has been at work for {LONG_AGO} minutes, and still is"))])
 }
 
-/// It is too early to call these stranded: one that was made a moment ago, and an issue whose run has just ended.
+/// Makes what it is too early to call stranded: one that was made a moment ago, and an issue whose run has just ended.
 fn touched_a_moment_ago(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let new = trial.stranded_since(kind, 0)?;
     let mut early = vec![(new, format!("`-- fixture {kind}`: it was made a moment ago"))];

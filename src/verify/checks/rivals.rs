@@ -84,7 +84,7 @@ fn at_once(trial: &mut Trial) -> Result<Vec<String>> {
         .collect())
 }
 
-/// One wake and one row of the ledger, whoever was at it.
+/// Checks that there is one wake and one row of the ledger, whoever was at it.
 fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
     let waiting = trial.waiting(made)?;
     let action = if waiting.is_some() { "continue" } else { "escalate" };
@@ -97,14 +97,14 @@ fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
 /// A write of the host's to what a sweep has in hand waits, and a sweep passes over what the host has in hand.
 pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut evidence = Vec::new();
-    let mut db = trial.connect(Access::Write)?;
+    let mut db = trial.sandbox.url.connect(Access::Write)?;
     for block in [Block::Of(kind, Event::Finished), Block::AgentPaused] {
         if !trial.fixtures.has(&block) {
             continue;
         }
         let made = trial.stranded(kind)?;
         let sql = trial.sql(&block, &made, 0)?;
-        let mut host = trial.another_outsider()?;
+        let mut host = trial.sandbox.connect(trial.host)?;
         host.wait_at_most(MOMENT)?;
         let locked = db.in_transaction(Access::Write, &Timeouts::default(), |db| {
             let lock = lock(kind, db, &made)?;
@@ -137,11 +137,11 @@ fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
     for_kind!(kind, S => S::take(db, &made.id).map(|(lock, _)| lock))
 }
 
-/// The host finishes a subject, and has not committed yet.
+/// Checks what a sweep does about a subject that the host finishes and has not committed yet.
 fn refuse_uncommitted(trial: &mut Trial, kind: Kind) -> Result<Vec<String>> {
     let made = trial.stranded(kind)?;
     let sql = trial.sql(&Block::Of(kind, Event::Finished), &made, 0)?;
-    let mut host = trial.another_outsider()?;
+    let mut host = trial.sandbox.connect(trial.host)?;
     host.begin(&sql)?;
     let during = trial.sweep();
     host.commit()?;
@@ -161,7 +161,7 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Ruli
         command.envs(program.host_directory.iter().map(|directory| ("SWEEP_HOST_DIR", directory)));
         command.args(["--no-guard", "--quiet", "--set", "wakes_per_agent_max=1000000"]);
         command.args(["--set", &format!("connections={CONNECTIONS}")]);
-        command.env("DATABASE_URL", trial.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("DATABASE_URL", trial.sandbox.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut sweep = command.spawn().with_context(|| format!("starting {}", program.path.display()))?;
         // Some die before they begin, some in the middle, some have done all.
         thread::sleep(Duration::from_millis(15 + 20 * round));

@@ -67,7 +67,7 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
 /// When no attempt helped, a person is notified where people look, once.
 pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let made = trial.stranded(kind)?;
-    let noted = note(trial, &made)?;
+    let noted = write_note(trial, &made)?;
     let continuations = match until_escalated(trial, &made)? {
         Ok(continuations) => continuations,
         Err(why) => return Ok(Ruling::by_evidence("", vec![why])),
@@ -121,12 +121,12 @@ fn refuse_unseen(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
     }))
 }
 
-/// With `comment_only` an issue stays in progress, and people read a comment.
+/// Checks that with `comment_only` an issue stays in progress, and people read a comment.
 fn comment_only(trial: &mut Trial) -> Result<Vec<String>> {
     trial.escalation = Escalation::CommentOnly;
     let before = comments(trial)?;
     let made = trial.stranded(Kind::Issue)?;
-    let noted = note(trial, &made)?;
+    let noted = write_note(trial, &made)?;
     let mut evidence: Vec<String> = until_escalated(trial, &made)?.err().into_iter().collect();
     evidence.extend(refuse_overwritten(trial, &made, &noted)?);
     if comments(trial)? <= before {
@@ -143,11 +143,11 @@ fn comments(trial: &mut Trial) -> QueryResult<usize> {
     Ok(of_host.flat_map(|(_, rows)| rows.values()).filter(|row| row.contains(NEEDS_A_PERSON)).count())
 }
 
-/// In how many rows of each table there is what a person wrote.
+/// The number of rows of each table that hold what a person wrote.
 type Noted = BTreeMap<String, usize>;
 
 /// Lets a person write about a subject, where the host has a place for that.
-fn note(trial: &mut Trial, made: &Made) -> Result<Option<Noted>> {
+fn write_note(trial: &mut Trial, made: &Made) -> Result<Option<Noted>> {
     let block = Block::Of(made.kind, Event::Noted);
     if !trial.fixtures.has(&block) {
         return Ok(None);
@@ -192,7 +192,7 @@ pub fn in_vain(trial: &mut Trial, all: &[&Made]) -> Result<()> {
 /// Was only its own agent woken, and has that agent the work still?
 fn refuse_others(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
     let (kind, id) = (made.kind, &made.id);
-    let mut db = trial.connect(Access::ReadOnly)?;
+    let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
     let look = |db: &mut Db| {
         let assignee = for_kind!(kind, S => S::read(db, id)?.and_then(|facts| facts.assignee().existing_id().cloned()));
         let woken = if kind == Kind::Session { Vec::new() } else { wakes::agents_woken(db, kind, id)? };

@@ -1,5 +1,5 @@
-//! What a path may mean: several files, where it is a pattern such as `boards/*.db`, or a file whose name was mistyped. In
-//! a pattern with a `*`, `?` and `[a-z]` have their meaning as well.
+//! What a path may mean: several files, where it is a pattern such as `boards/*.db`, or a file whose name was mistyped.
+//! In a pattern with a `*`, `?` and `[a-z]` have their meaning as well.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -96,8 +96,8 @@ fn is_nothing(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// What a path that leads nowhere may have been meant to be, in words to stand behind what is wrong; empty when there is
-/// nothing like it.
+/// What a path that leads nowhere may have been meant to be, in words to stand behind what is wrong; empty when there
+/// is nothing like it.
 pub fn hint(path: &Path) -> String {
     let directory = directory_of(path);
     // Where the embedded database would be: nobody has typed that.
@@ -115,7 +115,8 @@ pub fn hint(path: &Path) -> String {
 
 /// Which directory of the path is missing, and which one may have been meant.
 fn missing_directory(path: &Path, directory: &Path) -> String {
-    let missing = directory.ancestors().take_while(|above| !exists(above)).last().unwrap_or(directory);
+    let is_missing = |above: &&Path| **above != *Path::new("") && !above.exists();
+    let missing = directory.ancestors().take_while(is_missing).last().unwrap_or(directory);
     let meant = nearest(directory_of(missing), missing, Path::is_dir).map(|meant| {
         let whole = path.strip_prefix(missing).map(|rest| meant.join(rest)).ok().filter(|whole| whole.exists());
         whole.unwrap_or(meant)
@@ -141,8 +142,4 @@ fn nearest(directory: &Path, path: &Path, is_meant: fn(&Path) -> bool) -> Option
 /// The directory of a path; `.` for a name alone.
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
-}
-
-fn exists(path: &Path) -> bool {
-    path == Path::new("") || path.exists()
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::conninfo::Conninfo;
 
-/// For how many seconds libpq tries a host, when nobody says.
+/// The seconds for which libpq tries a host, when nobody says.
 pub const CONNECT_TIMEOUT: &str = "10";
 
 /// What is said of a database that answered before.
@@ -33,7 +33,7 @@ const ABANDONED_MAX: usize = 2;
 static ABANDONED: Mutex<Vec<(String, JoinHandle<()>)>> = Mutex::new(Vec::new());
 
 /// How long connecting may take by this URL, which may name several hosts. None: it says to wait for ever.
-pub fn of(url: &str) -> Option<Duration> {
+pub fn to_connect(url: &str) -> Option<Duration> {
     let conninfo = Conninfo::read(url);
     let text = conninfo.get("connect_timeout").unwrap_or(CONNECT_TIMEOUT);
     let seconds = text.trim().parse().ok().filter(|seconds: &u32| 0 < *seconds)?.max(CONNECT_TIMEOUT_MIN);
@@ -159,7 +159,7 @@ mod tests {
     #[case("host=h connect_timeout=-1", None)]
     #[case("", Some(30))]
     fn it_follows_from_what_libpq_waits_for_each_host(#[case] url: &str, #[case] seconds: Option<u64>) {
-        assert_eq!(of(url), seconds.map(Duration::from_secs), "{url}");
+        assert_eq!(to_connect(url), seconds.map(Duration::from_secs), "{url}");
     }
 
     #[test]

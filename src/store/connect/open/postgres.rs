@@ -1,7 +1,6 @@
 //! Connecting to PostgreSQL, through libpq.
 
 use anyhow::Result;
-use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
@@ -15,7 +14,7 @@ use crate::store::{Access, Db, DbConnection};
 /// Connects to a server.
 pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection> {
     refuse_ports(url)?;
-    let connection = match patience::of(url) {
+    let connection = match patience::to_connect(url) {
         None => establish(url),
         Some(patience) => {
             let its_url = url.to_owned();
@@ -86,7 +85,8 @@ pub(super) fn is_ambiguous(url: &str) -> bool {
     !in_query && (credentials.contains('/') || host.contains('@'))
 }
 
-/// libpq says the same for each way that it tried, adds advice, and quotes what it cannot parse: maybe a password.
+/// Shortens the words of libpq, which repeats itself for each way that it tried, adds advice, and quotes what it cannot
+/// parse: maybe a password.
 fn words_of(error: &ConnectionError) -> String {
     let message = error.to_string();
     // Without its host, a URL's password is taken for the port.
@@ -150,7 +150,8 @@ const LASTING: [&str; 34] = [
     "no such database", "no such user", "auth failed",
 ];
 
-/// All else may pass: the server starts, is full, shuts down or is out of reach, for us or for the pooler in between.
+/// Distinguishes what lasts from what may pass: the server starts, is full, shuts down or is out of reach, for us or
+/// for the pooler in between.
 fn refuse_connection(error: ConnectionError) -> Failure {
     let message = words_of(&error);
     // Once it has let us in, it is no more than busy or on its way down.
@@ -170,36 +171,53 @@ fn will_last(message: &str) -> bool {
 /// Is it a standby, is there a schema `sweep`, with what says who set it up, and if this role is a superuser: to which
 /// lesser role does it belong, and what could others do there?
 const FIRST_LOOK: &str = concat!(
-    "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
+    "SELECT pg_is_in_recovery() AS is_standby, \
+     EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep') AS is_there, \
      2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
-          WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')), \
+          WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')) AS has_record, \
      (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r \
-      ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper), \
+      ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper) AS owner, \
      CASE WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) THEN (\n",
     include_str!("../../hosts/migrate/trusted.sql"),
     include_str!("../../hosts/migrate/strangers.sql"),
-    ") END"
+    ") END AS refusal"
 );
+
+#[derive(QueryableByName)]
+struct FirstLook {
+    #[diesel(sql_type = Bool)]
+    is_standby: bool,
+    #[diesel(sql_type = Bool)]
+    is_there: bool,
+    #[diesel(sql_type = Bool)]
+    has_record: bool,
+    /// The lesser role that the schema belongs to, where this one is a superuser.
+    #[diesel(sql_type = Nullable<Text>)]
+    owner: Option<String>,
+    /// What others could do there with a superuser's rights.
+    #[diesel(sql_type = Nullable<Text>)]
+    refusal: Option<String>,
+}
 
 /// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
 /// of the role that sweeps, but not with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
-    type Seen = (bool, bool, bool, Option<String>, Option<String>);
-    type Columns = (Bool, Bool, Bool, Nullable<Text>, Nullable<Text>);
-    match diesel::select(sql::<Columns>(FIRST_LOOK)).get_result::<Seen>(db)? {
-        (true, ..) if access == Access::Write => {
-            Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
-        }
-        (_, _, _, Some(owner), _) => Err(config(format!(
+    let look: FirstLook = diesel::sql_query(FIRST_LOOK).get_result(db)?;
+    if look.is_standby && access == Access::Write {
+        let refusal = "this server is a hot standby and cannot be written to: only a dry run works on it";
+        return Err(unavailable(refusal).into());
+    }
+    if let Some(owner) = look.owner {
+        return Err(config(format!(
             "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
              superuser's rights. Use {owner}, or a role of deploy/postgres/role.sql"
         ))
-        .into()),
-        (_, _, _, None, Some(sentence)) => Err(config(sentence).into()),
-        (_, is_there, has_record, None, None) => {
-            Ok(is_there.then_some(if has_record { SetUp::Recorded } else { SetUp::Unknown }))
-        }
+        .into());
     }
+    if let Some(refusal) = look.refusal {
+        return Err(config(refusal).into());
+    }
+    Ok(look.is_there.then_some(if look.has_record { SetUp::Recorded } else { SetUp::Unknown }))
 }
 
 #[cfg(test)]

@@ -112,13 +112,13 @@ fn take_back(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<
 }
 
 /// A connection by which a file is copied: nothing is written, not even the log back into the file.
-pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
+pub fn read_only(path: &Path) -> Result<SqliteConnection> {
     refuse_unless_file(path, Access::ReadOnly)?;
     Ok(open(path, Access::ReadOnly, &Allowance::new(Timeouts::default()))?)
 }
 
 /// A connection to sweep's own copy of a file.
-pub(super) fn to_copy(path: &Path) -> Result<SqliteConnection> {
+pub fn to_copy(path: &Path) -> Result<SqliteConnection> {
     Ok(open(path, Access::Write, &Allowance::new(Timeouts::default()))?)
 }
 
@@ -126,14 +126,11 @@ fn open(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<Sqlit
     sqlite_guard::open(&uri(path, access)?, allowance).map_err(|error| explain(path, &error.to_string()))
 }
 
-/// SQLite takes text: in place of a path that is none it would open another one.
-pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
-    path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))
-}
-
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.
 fn uri(path: &Path, access: Access) -> Result<String, Failure> {
-    let text = text_of(path)?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    // In place of a path that is no text it would open another one.
+    let text = path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))?;
+    let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     // What follows two slashes would be a host.
     let authority = if path.is_absolute() { "//" } else { "" };
     let mode = match access {
@@ -176,7 +173,7 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     }
 }
 
-/// An error of SQLite about the file as a whole.
+/// Explains an error of SQLite about the file as a whole.
 pub(super) fn explain(path: &Path, message: &str) -> Failure {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),

@@ -69,11 +69,11 @@ impl AroundText for MultiBackend {
 }
 
 /// An id in a statement: `sql::Id`, or `Nullable<sql::Id>`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, QueryId)]
 pub struct Bound<T>(Option<String>, PhantomData<T>);
 
 impl Bound<Nullable<sql::Id>> {
-    /// One that may be missing.
+    /// Binds an id that may be missing.
     pub fn optional(id: Option<&Id>) -> Self {
         Bound(id.map(|id| id.0.clone()), PhantomData)
     }
@@ -105,10 +105,6 @@ impl<T, Source> SelectableExpression<Source> for Bound<T> where Bound<T>: Expres
 impl<T, Columns> ValidGrouping<Columns> for Bound<T> {
     type IsAggregate = Never;
 }
-impl<T: QueryId> QueryId for Bound<T> {
-    type QueryId = Bound<T::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID;
-}
 
 impl<T, DB: AroundText + HasSqlType<Text>> QueryFragment<DB> for Bound<T>
 where
@@ -131,6 +127,7 @@ fn push<'b, T, U: ToSql<T, DB>, DB: AroundText + HasSqlType<T>>(
 }
 
 /// Is the id of a row one of these?
+#[derive(QueryId, ValidGrouping)]
 pub struct IsOneOf<Column> {
     id: Column,
     ids: IdList,
@@ -171,13 +168,6 @@ impl<C: Expression> Expression for IsOneOf<C> {
 }
 impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<C> {}
 impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<C> {}
-impl<C: ValidGrouping<Columns>, Columns> ValidGrouping<Columns> for IsOneOf<C> {
-    type IsAggregate = C::IsAggregate;
-}
-impl<C: QueryId> QueryId for IsOneOf<C> {
-    type QueryId = IsOneOf<C::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
-}
 
 impl<C: QueryFragment<DB>, DB: AroundText + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
 where

@@ -54,7 +54,7 @@ fn mistakes(standing: &Standing, host: &Host) -> Vec<String> {
         None if relation.optional => Vec::new(),
         None => vec![format!("{} is missing: {}", relation.name, relation.about)],
     };
-    CONTRACT.of(host).flat_map(of).collect()
+    CONTRACT.relations_of(host).flat_map(of).collect()
 }
 
 const WRITABLE: &str = "expected a table, or a view with an INSTEAD OF trigger";
@@ -110,8 +110,8 @@ fn on_postgres(db: &mut PgConnection) -> QueryResult<Standing> {
         FROM pg_class c JOIN pg_attribute ON attrelid = c.oid JOIN pg_type t ON t.oid = atttypid \
         WHERE relnamespace = to_regnamespace('sweep') AND relkind IN ('r', 'p', 'v', 'm') AND attnum > 0 \
         AND NOT attisdropped";
-    type Row = (String, String, String, bool, bool);
-    let rows: Vec<Row> = sql::<(Text, Text, Text, Bool, Bool)>(&format!("SELECT {COLUMNS}")).load(db)?;
+    let rows: Vec<(String, String, String, bool, bool)> =
+        sql::<(Text, Text, Text, Bool, Bool)>(&format!("SELECT {COLUMNS}")).load(db)?;
     let mut standing = Standing::new();
     for (relation, column, of_type, takes_inserts, takes_updates) in rows {
         let relation = standing.entry(relation).or_default();
@@ -125,7 +125,7 @@ fn on_postgres(db: &mut PgConnection) -> QueryResult<Standing> {
 /// when it is looked at.
 fn on_sqlite(db: &mut SqliteConnection, host: &Host) -> Result<Standing> {
     let mut standing = Standing::new();
-    for name in CONTRACT.of(host).map(|relation| &relation.name) {
+    for name in CONTRACT.relations_of(host).map(|relation| &relation.name) {
         let columns = sql::<Text>("SELECT name FROM pragma_table_info(").bind::<Text, _>(name).sql(")");
         let columns: Vec<String> = columns
             .load(db)

@@ -17,7 +17,7 @@ const DIGITS_MAX: usize = 20;
 
 /// Reads the host in this directory. Whatever else stands there is not read.
 pub fn in_directory(directory: &Path) -> Result<Arc<Host>, Failure> {
-    let host = read_files(directory).and_then(Host::of);
+    let host = read_files(directory).and_then(Host::from_files);
     match host.and_then(|host| refusal(&host).map_or(Ok(host), Err)) {
         Ok(host) if names().contains(&host.name()) => {
             Err(format!("{MANIFEST}: name = {:?}: a host of this name is built in: choose another", host.name()))

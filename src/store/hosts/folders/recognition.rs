@@ -159,7 +159,7 @@ mod tests {
                 "name = '{name}'\ntitle = '{name}'\nid = 'text'\nkinds = ['issue']\n\
                  recognition = {{ tables = ['{name}'] }}\n[tables]\n{name} = []\n"
             );
-            Arc::new(Host::of([("host.toml".to_owned(), manifest)].into()).expect("a host"))
+            Arc::new(Host::from_files([("host.toml".to_owned(), manifest)].into()).expect("a host"))
         };
         let hosts = [host("jobs"), host("tasks")];
         let tables = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();

@@ -1,6 +1,6 @@
-//! The record that `sweep migrate` makes of whose database it is: the table `host` has one row, with the host's name; of a host
-//! that is not built in its files as well, so that a sweep needs no folder; and which relations there were, so that one
-//! that is gone is no kind of work that there is none of.
+//! The record that `sweep migrate` makes of whose database it is: the table `host` has one row, with the host's name;
+//! of a host that is not built in its files as well, so that a sweep needs no folder; and which relations there were,
+//! so that one that is gone is no kind of work that there is none of.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl HostRow {
                 let broken = |why: String| config(format!("the table host has a broken host: {why}"));
                 let files = serde_json::from_str(files);
                 let files = files.map_err(|error| broken(format!("files: {}", misread::json(&error))))?;
-                Arc::new(Host::of(files).map_err(broken)?)
+                Arc::new(Host::from_files(files).map_err(broken)?)
             }
         })
     }
@@ -72,7 +72,7 @@ pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>>
     row.map(|row| row.host()).transpose()
 }
 
-/// Those of the recorded tables and views that are gone.
+/// Finds the recorded tables and views that are gone.
 pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) \
         WHERE value NOT IN (SELECT name FROM sqlite_master) ORDER BY 1";
@@ -113,7 +113,8 @@ impl SchemaRecord {
     }
 }
 
-/// Those of the recorded tables and views, and what takes the subjects of a kind that has facts.
+/// The query that finds the recorded tables and views that are gone, and what takes the subjects of a kind that has
+/// facts.
 const GONE: &str = "SELECT 'sweep.' || relation FROM sweep.host, jsonb_array_elements_text(relations) relation \
     WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL \
     UNION ALL \

@@ -31,24 +31,6 @@ struct TableToRead {
     key: Option<String>,
 }
 
-#[derive(Serialize)]
-struct RelationToFill {
-    name: String,
-    about: String,
-    columns: Vec<ColumnToFill>,
-    has_a_row: bool,
-    /// What its triggers do: `insert`, `update`.
-    writes: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct ColumnToFill {
-    name: String,
-    /// As SQL, of the type that is expected.
-    value: String,
-    meaning: String,
-}
-
 /// The files of a folder called so, by their paths, for the database at hand.
 pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let dialect = db.dialect();
@@ -64,14 +46,11 @@ pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let manifest = render("host.toml", context! { name => name_of(folder), id, tables => tables.clone() })?;
     // It knows what is expected of a host like this.
     let no_migration = BTreeMap::from([(MANIFEST.to_owned(), manifest.clone())]);
-    let host = Host::of(no_migration).map_err(config)?;
-    let relations: Vec<RelationToFill> =
-        CONTRACT.needed_of(&host).map(|relation| to_fill(relation, &host, dialect)).collect();
-    let functions: Vec<String> = relations
-        .iter()
-        .flat_map(|relation| relation.writes.iter().map(|write| format!("{write}_{}", relation.name)))
-        .collect();
-    let relations = Value::from(Serde(&relations));
+    let host = Host::from_files(no_migration).map_err(config)?;
+    let needed: Vec<&Relation> = CONTRACT.needed_of(&host).collect();
+    let functions = needed.iter().filter_map(|relation| Some(format!("{}_{}", written_by(relation)?, relation.name)));
+    let functions: Vec<String> = functions.collect();
+    let relations: Value = needed.iter().map(|relation| to_fill(relation, &host, dialect)).collect();
     let context = context! { sqlite => dialect == Dialect::Sqlite, tables, relations, functions };
     let text = |template: &str| render(template, context.clone());
     Ok(BTreeMap::from([
@@ -87,7 +66,7 @@ fn render(template: &str, context: Value) -> Result<String> {
     Ok(strict_templates().render_str(file.unwrap_or_default(), context)? + "\n")
 }
 
-/// In quotes where TOML needs them.
+/// The key of a table in `host.toml`, in quotes where TOML needs them.
 fn key_of(table: &str) -> Option<String> {
     let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     let key = if is_bare { table.to_owned() } else { format!("\"{table}\"") };
@@ -105,7 +84,8 @@ fn name_of(folder: &str) -> String {
     }
 }
 
-fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> RelationToFill {
+/// A relation that the migration makes, for its template: each column has a value of the type that is expected.
+fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> Value {
     // All facts depend on it.
     let has_a_row = relation.name == "host_behavior";
     let columns = CONTRACT.columns_of(relation, host).map(|column| {
@@ -116,23 +96,28 @@ fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> RelationToFill
             (false, of_type, Dialect::Postgres) => format!("null::{of_type}"),
             (false, _, Dialect::Sqlite) => "null".to_owned(),
         };
-        ColumnToFill { name: column.0.clone(), value, meaning: plain(&column.2) }
+        context! { name => &column.0, value, meaning => first_sentence(&column.2) }
     });
-    RelationToFill {
-        name: relation.name.clone(),
-        about: plain(&relation.about),
-        columns: columns.collect(),
+    context! {
+        name => &relation.name,
+        about => first_sentence(&relation.about),
+        columns => columns.collect::<Value>(),
         has_a_row,
-        writes: match relation.usage {
-            Usage::Read | Usage::Lock => Vec::new(),
-            Usage::Update => vec!["update"],
-            Usage::Insert => vec!["insert"],
-        },
+        writes => written_by(relation).into_iter().collect::<Vec<_>>(),
     }
 }
 
-/// The first sentence, without Markdown.
-fn plain(text: &str) -> String {
+/// The statement by which sweep writes a relation, and which its trigger takes.
+fn written_by(relation: &Relation) -> Option<&'static str> {
+    match relation.usage {
+        Usage::Read | Usage::Lock => None,
+        Usage::Update => Some("update"),
+        Usage::Insert => Some("insert"),
+    }
+}
+
+/// The first sentence of a text, without Markdown.
+fn first_sentence(text: &str) -> String {
     let sentence = text.split(". ").next().unwrap_or(text);
     sentence.replace('`', "").replace('\n', " ")
 }

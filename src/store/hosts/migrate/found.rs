@@ -1,4 +1,4 @@
-//! What there is of sweep's schema in a database, and what must not be used.
+//! What an operator wants of sweep's schema, what there is of it in a database, and what of that must not be used.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,11 +6,36 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use diesel::prelude::*;
 
-use super::Listen;
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::hosts::catalog::{applied, folders, is_of_listening, name, version, version_of_the_ledger};
 use crate::store::hosts::folders::{self, Host, RECORD, SchemaRecord};
+
+/// What an operator wants of a migration.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// None: as it is detected.
+    pub host: Option<Arc<Host>>,
+    pub listen: Listen,
+    pub superuser: Superuser,
+}
+
+/// Should a host that brings no such trigger itself notify at once of runs that end?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listen {
+    #[default]
+    AsItIs,
+    Wanted,
+}
+
+/// May a superuser migrate who does not own the host's tables?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Superuser {
+    #[default]
+    Refused,
+    /// The operator says so.
+    Accepted,
+}
 
 /// What there is of sweep's schema.
 #[derive(Default)]
@@ -44,14 +69,14 @@ pub enum SetUp {
 }
 
 /// Reads both tables, and which relations are gone, in one round trip; of an empty record, as if nothing were known.
-pub fn look_at_record(db: &mut Db) -> Result<(FoundSchema, Option<Vec<String>>)> {
-    let Some(recorded) = SchemaRecord::read(db)? else { return Ok((look(db)?, None)) };
+pub fn read_record(db: &mut Db) -> Result<(FoundSchema, Option<Vec<String>>)> {
+    let Some(recorded) = SchemaRecord::read(db)? else { return Ok((read_schema(db)?, None)) };
     let applied = recorded.versions.iter().cloned().collect();
     Ok((known(db, applied, |_| recorded.host().map(Some))?, Some(recorded.gone)))
 }
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
-pub fn look(db: &mut Db) -> Result<FoundSchema> {
+pub fn read_schema(db: &mut Db) -> Result<FoundSchema> {
     let applied = applied(db)?;
     if applied.is_empty() {
         return Ok(FoundSchema::default());

@@ -1,5 +1,5 @@
-//! The rights that a migration would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or made.
-//! And one migration at a time: several processes may start at once.
+//! The rights that a migration would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or
+//! made. And one migration at a time: several processes may start at once.
 
 use anyhow::{Context, Error, Result};
 use diesel::connection::SimpleConnection;
@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::{Superuser, Wanted};
+use super::found::{Superuser, Wanted};
 use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::hosts::folders::Host;
@@ -69,7 +69,8 @@ enum What {
     Copy,
 }
 
-/// A role that migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
+/// A role that migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated
+/// itself.
 const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 

@@ -11,8 +11,8 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
 
-use super::found::{look, refuse_unmigrated, refuse_untrusted};
-use super::{Wanted, trust};
+use super::found::{Wanted, read_schema, refuse_unmigrated, refuse_untrusted};
+use super::trust;
 use crate::conclusion::{config, usage};
 use crate::store::Db;
 use crate::store::db::connection::{DbConnection, OURS};
@@ -52,7 +52,7 @@ pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
         Db::Postgres(db) => trust::refuse_strangers(db)?,
         Db::Sqlite(_) => true,
     };
-    let found = if is_there { look(db)? } else { return refuse_unmigrated(db) };
+    let found = if is_there { read_schema(db)? } else { return refuse_unmigrated(db) };
     let Some(host) = found.host else { return refuse_unmigrated(db) };
     refuse_untrusted(db, &host)?;
     let run = folders(db, &host).into_iter().rev().filter(|folder| found.applied.contains(&version(folder)));
