@@ -64,8 +64,8 @@ fn every_comment_opens_with_its_subject() {
 /// The negative control: each kind of comment is found by its first line, and nothing else is.
 #[test]
 fn a_comment_that_opens_without_a_subject_is_found() {
-    let rust = "//! The same as before.\n\n/// Names a thing\n/// Of another one.\nfn f() {\n    // Not so.\n\
-                    /// By all.\n}";
+    let rust =
+        "//! The same as before.\n\n/// Names a thing\n/// Of another.\nfn f() {\n    // Not so.\n    /// By it.\n}";
     let numbers = |text, marks| bad_openings(text, marks).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
     assert_eq!(numbers(rust, RUST), [1, 6, 7]);
     assert_eq!(numbers("/// Office hours.\n/// Notes a time.\nlet by = 1; // Of no use", RUST), [0; 0]);

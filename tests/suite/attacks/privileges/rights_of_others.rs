@@ -140,7 +140,7 @@ fn a_right_that_is_there_to_lock_a_row_writes_nothing(#[case] on: On) {
         let update = |value: &str| psql(&operator, &format!("update sweep.{table} set id = {value}"));
         let renamed = update("gen_random_uuid()").expect_err("a denial");
         assert!(renamed.contains("is there to lock the row"), "{renamed}");
-        // An id may be set to itself in a table, where the row stays as it is, but not in a view, whose trigger may write.
+        // An id may be set to itself in a table, whose row stays as it is, but not in a view, whose trigger may write.
         assert_eq!(update("id").is_ok(), on == On::Postgres);
     }
 }
