@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sweep::rules::board::Need;
-use sweep::rules::board::BoardState;
+use sweep::rules::board::{BoardState, Need};
 use sweep::rules::{Id, Kind};
 use sweep::store::db::types::RawInstant;
 use sweep::store::read::overview::{
