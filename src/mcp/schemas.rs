@@ -36,6 +36,8 @@ fn bundle(schema: &mut Value, file: &str, parts: &mut JsonObject) {
             // A property that is called so has a schema, and no text.
             let is_words = |name: &str| matches!(name, "description" | "title" | "$schema");
             fields.retain(|name, value| !(is_words(name) && value.is_string()));
+            // That a count is not below zero is of no use to an agent, and said very often.
+            fields.retain(|name, value| !(name == "minimum" && value.is_number()));
             if let Some(Value::String(reference)) = fields.get_mut("$ref") {
                 *reference = refer(reference, file, parts);
             }
