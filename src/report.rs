@@ -29,7 +29,7 @@ use crate::sweep::{Cancel, Examined, Observer, Summary};
 pub use json::{end as summary_document, exemption};
 use progress::ProgressLine;
 pub use request::{Answered, ByHost, ask_named};
-use several::Several;
+use several::{Printer, Several};
 pub use several::{databases, ended, failure, heading};
 pub use table::Detail;
 use table::Table;
@@ -44,13 +44,6 @@ pub enum Format {
     /// One document.
     Json,
     /// One line for the heading, one per subject, then one for the sweep as a whole.
-    Ndjson,
-}
-
-/// How far a report is, in each of its formats.
-enum Printer {
-    Table(Box<Table>),
-    Json { first: bool },
     Ndjson,
 }
 

@@ -5,15 +5,22 @@ use anyhow::{Error, Result};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use super::Printer;
 use super::json::{fields, line};
 use super::page;
 use super::summary::done_and_left;
+use super::table::Table;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::store::work::ledger::Ended;
 use crate::sweep::heading::{Mode, SCHEMA};
 use crate::sweep::{Summary, Tally};
 use crate::text::redact;
+
+/// How far a report is, in each of its formats.
+pub(super) enum Printer {
+    Table(Box<Table>),
+    Json { first: bool },
+    Ndjson,
+}
 
 /// How far a report of several databases is.
 #[derive(Default)]

@@ -243,7 +243,8 @@ struct ShownSubject {
     plan_id: Option<Id>,
 }
 
-/// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather read the facts of all.
+/// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather
+/// read the facts of all.
 fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, ShownSubject>> {
     let (begin, end) = around_text(db);
     let mut values = BoundValues::default();

@@ -182,8 +182,8 @@ fn summary(
     }
 }
 
-/// When the latest sweeps of everything began, the latest first. Of a sweep that is split its first shard counts. What a
-/// clock that was ahead has dated in the future says nothing of the present.
+/// When the latest sweeps of everything began, the latest first. Of a sweep that is split its first shard counts. What
+/// a clock that was ahead has dated in the future says nothing of the present.
 fn beginnings(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<DateTime<Utc>>> {
     use sweeps::*;
     let whole = sweeps::table.filter(is_restricted.eq(false)).filter(shard.eq(0));
