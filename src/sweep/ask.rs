@@ -36,8 +36,8 @@ pub enum Answer {
     Done(Examined),
     /// With the subject as it was found.
     Refused(Refusal, Examined),
-    /// It was in other hands, could not be read or written, or is gone: nothing was done, unless the outcome is
-    /// `Unknown`.
+    /// The subject was in other hands, could not be read or written, or is gone: nothing was done, unless the outcome
+    /// is `Unknown`.
     Failed(Examined),
 }
 

@@ -137,7 +137,7 @@ pub fn update_as_seen(db: &mut Db, write: impl FnOnce(&mut Db) -> QueryResult<us
     if rows_written(db, write)? == 0 { Err(Error::NotFound) } else { Ok(()) }
 }
 
-/// By this connection; none on PostgreSQL, which counts each statement's.
+/// The rows that this connection has written; none on PostgreSQL, which counts each statement's.
 fn written_so_far(db: &mut Db) -> QueryResult<Option<i64>> {
     match db {
         Db::Postgres(_) => Ok(None),

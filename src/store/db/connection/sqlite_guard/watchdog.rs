@@ -56,7 +56,7 @@ unsafe extern "C" fn forget(db: *mut c_void) {
 }
 
 impl Watched {
-    /// Of a statement that only just begins, the time may still be that of the one before: two looks must find it over.
+    /// The time of a statement that only just begins may still be that of the one before: two looks must find it over.
     fn look(&mut self) {
         // SAFETY: the connection is open: when it closes, it is forgotten. SQLite holds this mutex while a statement
         // runs.
