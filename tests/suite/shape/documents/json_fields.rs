@@ -94,7 +94,9 @@ fn parts_in(schema: &Value) -> String {
 fn rows(schema: &Value, before: &str) -> String {
     let mut text = String::new();
     for (name, field) in fields(schema, "properties") {
-        let _ = writeln!(text, "| `{before}{name}` | {} | {} |", kind_of(field), word(field, "description"));
+        // A row of a table is one line.
+        let meaning = word(field, "description").replace('\n', " ");
+        let _ = writeln!(text, "| `{before}{name}` | {} | {meaning} |", kind_of(field));
         text += &match word(field, "type") {
             "array" => rows(&field["items"], &format!("{before}{name}[].")),
             _ => rows(list(field, "anyOf").first().unwrap_or(field), &format!("{before}{name}.")),
