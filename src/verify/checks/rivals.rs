@@ -161,7 +161,11 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Ruli
         command.envs(program.host_directory.iter().map(|directory| ("SWEEP_HOST_DIR", directory)));
         command.args(["--no-guard", "--quiet", "--set", "wakes_per_agent_max=1000000"]);
         command.args(["--set", &format!("connections={CONNECTIONS}")]);
-        command.env("DATABASE_URL", trial.sandbox.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .env("DATABASE_URL", trial.sandbox.url_text())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut sweep = command.spawn().with_context(|| format!("starting {}", program.path.display()))?;
         // Some die before they begin, some in the middle, some have done all.
         thread::sleep(Duration::from_millis(15 + 20 * round));
