@@ -13,7 +13,7 @@ use chrono_tz::Tz;
 use secrecy::SecretString;
 use tracing::warn;
 
-use super::definition::{Assignment, Parser, is_of_sweep, variable};
+use super::definition::{Assignment, is_of_sweep, variable};
 use crate::conclusion::{Failure, conclusion_of, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::screen::report::VARIABLE;
@@ -176,14 +176,6 @@ impl Environment {
     /// The names and values of all that is set. Some are secrets.
     pub fn values(&self) -> BTreeMap<String, String> {
         self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned()))).collect()
-    }
-
-    /// The value of a setting of the table, if it is set.
-    pub(super) fn read<T>(&self, name: &str, parser: &impl Parser<T>) -> Result<Option<T>> {
-        let variable = variable(name);
-        let Some(value) = self.get(&variable) else { return Ok(None) };
-        let value = parser.read(value).map_err(|why| config(format!("{variable}: “{value}”: {why}")))?;
-        Ok(Some(value))
     }
 
     /// An error about a setting of the file, with where it stands there.
