@@ -1,16 +1,27 @@
 //! Plain HTTP within bounds: what the daemon and the page are served with. What is answered, they know themselves.
+//!
+//! Each connection carries one request, and is bounded, so that clients that dawdle or flood cost little and keep nobody
+//! else from an answer.
 
-mod connections;
 pub mod host;
 
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use tokio::net::TcpListener;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::timeout;
 
 use crate::conclusion::config;
-pub use connections::Peer;
 
 /// A port that is open, and answers nothing yet.
 pub struct Listening {
@@ -25,7 +36,7 @@ pub struct Listening {
 pub fn listen(address: SocketAddr) -> Result<Listening> {
     let refuse =
         |error| config(format!("SWEEP_HTTP: cannot listen on {address}: {error}; another address, or off, will do"));
-    let listener = connections::listen(address).map_err(refuse)?;
+    let listener = open_port(address).map_err(refuse)?;
     let address = listener.local_addr().context("asking for the address")?;
     Ok(Listening { listener, address })
 }
@@ -38,11 +49,81 @@ impl Listening {
 
     /// Answers from now on, until the runtime ends.
     pub fn serve(self, router: Router) {
-        tokio::spawn(connections::serve(self.listener, router));
+        tokio::spawn(serve(self.listener, router));
     }
 }
 
 /// Can only this machine connect to it?
 pub fn is_local(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
+}
+
+const PLACES: usize = 64;
+
+/// How many may wait to be accepted: one that finds no room here is not heard of for a second. The system's own bound
+/// is often the same.
+const BACKLOG: u32 = 4096;
+
+/// Until the header of a request is complete.
+const HEADER_LASTS: Duration = Duration::from_secs(2);
+
+/// From its beginning to its end.
+const CONNECTION_LASTS: Duration = Duration::from_secs(10);
+
+const HEADER_BYTES_MAX: usize = 16 * 1024;
+
+/// The client that sent a request: an extension of each request.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+struct Connection {
+    task: JoinHandle<()>,
+    has_request: Arc<AtomicBool>,
+}
+
+fn open_port(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Serves for ever. When all places are taken, a new client gets that of the oldest connection whose request is not
+/// complete; where all are, that of the oldest: what is answered from memory is done long before it is the oldest.
+async fn serve(mut listener: TcpListener, router: Router) {
+    // The oldest first.
+    let mut connections: Vec<Connection> = Vec::new();
+    loop {
+        let (stream, peer) = axum::serve::Listener::accept(&mut listener).await;
+        connections.retain(|connection| !connection.task.is_finished());
+        if connections.len() == PLACES {
+            let is_idle = |connection: &Connection| !connection.has_request.load(Ordering::Relaxed);
+            let gives_way = connections.iter().position(is_idle).unwrap_or_default();
+            connections.remove(gives_way).task.abort();
+        }
+        connections.push(Connection::begin(stream, Peer(peer), &router));
+        // However many wait to be accepted, a request that is there already is answered first.
+        yield_now().await;
+    }
+}
+
+impl Connection {
+    fn begin(stream: TcpStream, peer: Peer, router: &Router) -> Connection {
+        let has_request = Arc::new(AtomicBool::new(false));
+        let (router, has_one) = (TowerToHyperService::new(router.clone()), Arc::clone(&has_request));
+        let answers = service_fn(move |mut request: hyper::Request<_>| {
+            request.extensions_mut().insert(peer);
+            has_one.store(true, Ordering::Relaxed);
+            router.call(request)
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(HEADER_LASTS)
+            .max_buf_size(HEADER_BYTES_MAX)
+            .keep_alive(false);
+        let connection = http.serve_connection(TokioIo::new(stream), answers);
+        // That a client has gone, or took too long, is its own affair.
+        let task = tokio::spawn(async { drop(timeout(CONNECTION_LASTS, connection).await) });
+        Connection { task, has_request }
+    }
 }

@@ -1,4 +1,4 @@
-//! Whom a request means: its Host header.
+//! The Host header of a request says whom it means.
 //!
 //! A web page can have its own name lead to 127.0.0.1, or to any address; a browser that reaches it would let the page
 //! read what is served there. It cannot choose the name that the browser sends.

@@ -5,7 +5,7 @@ use std::fmt::Result;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::page::{Page, seconds};
+use super::exposition::{Exposition, seconds};
 use super::{Condition, DaemonState, DatabaseState};
 use crate::rules::Kind;
 use crate::store::read::metrics::{LastSweep, Outbox, Reading, Swept};
@@ -17,7 +17,7 @@ use crate::sweep::Outcome;
 /// What there is to measure.
 #[derive(Debug)]
 pub struct Families {
-    /// Of each database; if there are several, with its name.
+    /// What was read of each database; if there are several, with its name.
     pub readings: Vec<(Option<String>, Reading)>,
     pub daemon: Option<DaemonState>,
 }
@@ -30,7 +30,7 @@ const KIND: [&str; 1] = ["kind"];
 
 impl Collector for Families {
     fn encode(&self, encoder: DescriptorEncoder) -> Result {
-        let mut page = Page::default();
+        let mut page = Exposition::default();
         let version = [([env!("CARGO_PKG_VERSION")], 1_i64)];
         page.gauge("build_info", "The version of this sweep; the value is 1", ["version"], version);
         for (name, reading) in &self.readings {
@@ -43,7 +43,7 @@ impl Collector for Families {
     }
 }
 
-impl Page {
+impl Exposition {
     fn reading(&mut self, reading: &Reading) {
         // Destructured so that nothing that was read can be forgotten.
         let Reading {
@@ -192,7 +192,7 @@ impl Page {
             ("notifications_pending", "Notifications that wait to be delivered", pending),
             ("notifications_dead", "Notifications that were given up", dead),
         ] {
-            // Of each, also while nothing waits for it.
+            // Each destination has a value, also while nothing waits for it.
             let values =
                 Destination::ALL.iter().map(|to| to.name()).map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
             self.gauge(name, help, ["destination"], values);

@@ -1,4 +1,4 @@
-//! The page on which metrics stand: each family once, with the values of all databases.
+//! The text in which metrics stand: each family once, with the values of all databases.
 
 use std::fmt::Result;
 
@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, GaugeValueEncoder};
 use prometheus_client::metrics::MetricType;
 
-/// Families in the order in which they came first.
+/// Families of metrics, in the order in which they came first.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct Exposition {
     families: Vec<Family>,
     /// The label of all values that follow, if there are several databases.
     pub database: Option<String>,
@@ -19,54 +19,54 @@ struct Family {
     name: String,
     help: String,
     of: MetricType,
-    values: Vec<(Labels, Value)>,
+    values: Vec<(Labels, MetricValue)>,
 }
 
 type Labels = Vec<(&'static str, String)>;
 
-/// Whole numbers stay whole.
+/// The value of a metric: whole numbers stay whole.
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub enum MetricValue {
     Whole(i64),
     Count(u64),
     Real(f64),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Value {
-        Value::Whole(number)
+impl From<i64> for MetricValue {
+    fn from(number: i64) -> MetricValue {
+        MetricValue::Whole(number)
     }
 }
 
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Count(number)
+impl From<u64> for MetricValue {
+    fn from(number: u64) -> MetricValue {
+        MetricValue::Count(number)
     }
 }
 
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Real(number)
+impl From<f64> for MetricValue {
+    fn from(number: f64) -> MetricValue {
+        MetricValue::Real(number)
     }
 }
 
-impl EncodeGaugeValue for Value {
+impl EncodeGaugeValue for MetricValue {
     fn encode(&self, encoder: &mut GaugeValueEncoder) -> Result {
         match self {
-            Value::Whole(number) => number.encode(encoder),
-            Value::Count(number) => number.encode(encoder),
-            Value::Real(number) => number.encode(encoder),
+            MetricValue::Whole(number) => number.encode(encoder),
+            MetricValue::Count(number) => number.encode(encoder),
+            MetricValue::Real(number) => number.encode(encoder),
         }
     }
 }
 
-impl Page {
-    /// A time that there is none of is left out.
+impl Exposition {
+    /// Adds a time, if there is one.
     pub fn time(&mut self, name: &str, help: &str, at: Option<DateTime<Utc>>) {
         self.gauge(name, help, [], at.map(|at| ([], seconds(at))));
     }
 
-    pub fn gauge<'v, const N: usize, V: Into<Value>>(
+    pub fn gauge<'v, const N: usize, V: Into<MetricValue>>(
         &mut self,
         name: &str,
         help: &str,
@@ -76,7 +76,7 @@ impl Page {
         self.family(MetricType::Gauge, name, help, labels, values);
     }
 
-    pub fn counter<'v, const N: usize, V: Into<Value>>(
+    pub fn counter<'v, const N: usize, V: Into<MetricValue>>(
         &mut self,
         name: &str,
         help: &str,
@@ -86,7 +86,7 @@ impl Page {
         self.family(MetricType::Counter, name, help, labels, values);
     }
 
-    fn family<'v, const N: usize, V: Into<Value>>(
+    fn family<'v, const N: usize, V: Into<MetricValue>>(
         &mut self,
         of: MetricType,
         name: &str,
