@@ -1,6 +1,6 @@
 //! `sweep mcp`: a server of the Model Context Protocol, over stdin and stdout, for the agent that started it.
 //!
-//! It is the protocol's side of what the commands do: each tool calls the function of one command, opens the database
+//! The server is the protocol's side of what the commands do: each tool calls the function of one command, opens the database
 //! for that call alone, and answers with that command's JSON, or a small page of it. So a database that was away is
 //! asked anew by the next call, and nothing is held between two calls.
 //!

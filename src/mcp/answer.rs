@@ -19,17 +19,17 @@ const PAGE_BYTES_MAX: usize = BYTES_MAX - 5_000;
 /// Characters of a text in an answer that would be too long otherwise.
 const TEXT_MAX: usize = 200;
 
-/// Rows of one answer.
-pub struct Page {
+/// The rows of one answer.
+pub struct RowPage {
     pub rows: Vec<Value>,
     /// Where the next page begins: behind the row of this place. None: there is none.
     pub next: Option<String>,
 }
 
-impl Page {
-    /// The first of these rows that fit, each with its place; at least one, if there is one.
-    pub fn of(rows: impl IntoIterator<Item = (String, Value)>, limit: usize) -> Page {
-        let (mut page, mut bytes, mut last) = (Page { rows: Vec::new(), next: None }, 0, None);
+impl RowPage {
+    /// Takes the first of these rows that fit, each with its place; at least one, if there is one.
+    pub fn fill(rows: impl IntoIterator<Item = (String, Value)>, limit: usize) -> RowPage {
+        let (mut page, mut bytes, mut last) = (RowPage { rows: Vec::new(), next: None }, 0, None);
         for (place, row) in rows {
             bytes += row.to_string().len() + 1;
             if limit <= page.rows.len() || PAGE_BYTES_MAX < bytes && !page.rows.is_empty() {
@@ -111,10 +111,10 @@ fn with_short_texts(name: &str, document: Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{BYTES_MAX, Keep, Page, small};
+    use super::{BYTES_MAX, Keep, RowPage, small};
 
     fn page(number: usize, text: &str, limit: usize) -> (usize, Option<String>) {
-        let page = Page::of(rows(number, text), limit);
+        let page = RowPage::fill(rows(number, text), limit);
         (page.rows.len(), page.next)
     }
 

@@ -13,7 +13,7 @@ pub struct McpOptions {
     pub step_stalled_after: Option<TimeDelta>,
     /// Are the tools there that change something?
     pub allows_changes: bool,
-    /// Who asks for what is changed.
+    /// The person for whom changes are asked for.
     pub asker: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Who asks for a change: `ada by claude-code 2.1`.
+    /// Names who asks for a change: `ada by claude-code 2.1`.
     pub fn asker(&self) -> String {
         match self.client {
             Some(client) => format!("{} by {client}", self.options.asker),

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 /// Bytes of one message. What a client sends is a name and a few arguments.
 const MESSAGE_MAX: usize = 1 << 20;
 
-/// So many answers wait until they are written. Then nothing more is read from a client that does not read them.
+/// How many answers may wait to be written. Then nothing more is read from a client that does not read them.
 const UNWRITTEN_MAX: usize = 32;
 
 pub struct Lines {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::conclusion::usage;
 use crate::cycle::sweep_apart;
-use crate::mcp::answer::{Page, ROWS, small};
+use crate::mcp::answer::{ROWS, RowPage, small};
 use crate::mcp::arguments::{kinds, no_place};
 use crate::mcp::call::Call;
 use crate::report::summary_document;
@@ -69,7 +69,7 @@ pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
     let summary = sweep_apart(&options, call.cancel, &mut seen)?;
     let heading = summary.heading.redacted();
     let rows = seen.kept.into_iter().map(|(place, row)| (place.to_string(), json!(row)));
-    let Page { rows, next } = Page::of(rows, limit);
+    let RowPage { rows, next } = RowPage::fill(rows, limit);
     let mut document = json!({
         "schema": heading.schema, "mode": heading.mode, "host": heading.host, "subjects": rows,
         "subjects_total": seen.total, "next_page": next,

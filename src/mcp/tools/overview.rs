@@ -6,7 +6,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::mcp::answer::{BYTES_MAX, Keep, Page, ROWS, small, with_rows, without_commands};
+use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, RowPage, small, with_rows, without_commands};
 use crate::mcp::arguments::{kinds, no_place};
 use crate::mcp::call::Call;
 use crate::report::explain::Explanation;
@@ -124,7 +124,7 @@ pub fn plan_status(call: &Call, PlanArguments { plan, limit, after }: PlanArgume
     let mut document = shown_in(json!(plan));
     let steps = document["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let places = (1..).map(|place: usize| place.to_string());
-    let Page { rows, next } = Page::of(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
+    let RowPage { rows, next } = RowPage::fill(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
     document["steps"] = rows.into();
     document["steps_total"] = total.into();
     document["next_page"] = next.into();
