@@ -4,15 +4,14 @@
 //!  request → access: may it be answered? → route: what is asked for? → reader: one reading at a time → templates
 //! ```
 //!
-//! There is no script in it, and nothing of others can become markup: a template shows numbers, words of our own, and
-//! `Shown`, which is what `text::redact` left of a text.
+//! There is no script in it, and nothing of others can become markup: what a template prints goes through
+//! `text::redact`, and is escaped (`shown`).
 
 mod access;
 mod answer;
 mod chart;
 mod databases;
 mod frame;
-mod item;
 mod overview;
 mod reader;
 mod route;
@@ -20,7 +19,6 @@ mod serve;
 mod shown;
 mod subject;
 mod sweeps;
-mod trouble;
 
 use crate::rules::Policy;
 use crate::store::Timeouts;
@@ -32,9 +30,9 @@ pub use serve::{router, run};
 /// What the page is about, as the settings are now.
 #[derive(Clone, Debug)]
 pub struct Viewed {
-    /// Nothing: they are not known yet.
+    /// Empty: they are not known yet.
     pub databases: Vec<Found>,
-    /// By which subjects are explained.
+    /// The limits by which subjects are explained.
     pub policy: Policy,
     pub timeouts: Timeouts,
     pub host_url: Option<HostUrl>,

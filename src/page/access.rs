@@ -1,4 +1,4 @@
-//! Who may see the page: each request is asked under which name it came, and who sent it.
+//! Access to the page: each request is asked under which name it came, and who sent it.
 //!
 //! On a loopback address everybody on this machine may, unless a token or a proxy is set. What is refused costs the
 //! same however often it is tried, and locks nobody out.
@@ -28,7 +28,7 @@ const WHO: HeaderName = HeaderName::from_static("x-forwarded-user");
 /// Refusals are logged once in this time.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Who may see the page. Without a token and a proxy: everybody on this machine.
+/// Says who may see the page. Without a token and a proxy: everybody on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
     /// Names under which it may be asked for, besides addresses and `localhost`.

@@ -6,8 +6,7 @@ use super::chart::Mark;
 use super::frame::Frame;
 use super::reader::{LastKnown, ReadView, ViewResult};
 use super::route::{Route, View};
-use super::shown::{Minute, Shown};
-use super::trouble::since;
+use super::shown::Minute;
 use crate::report::attention::needs;
 use crate::rules::display::counted;
 
@@ -20,10 +19,10 @@ pub struct DatabasesPage {
 }
 
 struct DatabaseView {
-    name: Shown,
+    name: String,
     href: Route,
     mark: Mark,
-    summary: Shown,
+    summary: String,
     needs: String,
     items: i64,
     as_of: Option<Minute>,
@@ -39,23 +38,21 @@ impl DatabasesPage {
         let mark = mark.unwrap_or(Mark::Well);
         let heading = format!("{}: {}", counted(databases.len() as i64, "database", "databases"), needs(total));
         let title = format!("{} · {} · sweep", mark.word(), needs(total));
-        DatabasesPage { frame: Frame::of_all(route, mark, &title), heading, databases }
+        DatabasesPage { frame: Frame::of_all(route, mark, title), heading, databases }
     }
 }
 
 impl DatabaseView {
     fn of(name: &str, reading: &ViewResult, known: LastKnown, route: &Route) -> DatabaseView {
-        let view = View::everything();
-        let href = Route { database: Some(name.to_owned()), view, refreshes: route.refreshes };
+        let href = Route { database: Some(name.to_owned()), view: View::everything(), refreshes: route.refreshes };
         let (mark, summary, needs, items, as_of) = match reading {
             Ok(ReadView::Work(read)) => {
-                let items = read.part.items_total;
-                let mark = Mark::from(read.sweeper.state);
-                (mark, Shown::of(&read.sweeper.summary), needs(items), items, Some(Minute(read.observed_at)))
+                let (sweeper, items) = (&read.sweeper, read.part.items_total);
+                (sweeper.state.into(), sweeper.summary.clone(), needs(items), items, Some(Minute(read.observed_at)))
             }
-            Ok(ReadView::Subject(_)) => (Mark::Away, Shown::of(""), String::new(), 0, None),
-            Err(trouble) => (Mark::Away, Shown::of(&trouble.why), since(known), 0, known.read_at.map(Minute)),
+            Ok(ReadView::Subject(_)) => (Mark::Away, String::new(), String::new(), 0, None),
+            Err(trouble) => (Mark::Away, trouble.why.clone(), known.away_in_words(), 0, known.read_at.map(Minute)),
         };
-        DatabaseView { name: Shown::of(name), href, mark, summary, needs, items, as_of }
+        DatabaseView { name: name.to_owned(), href, mark, summary, needs, items, as_of }
     }
 }

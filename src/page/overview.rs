@@ -6,69 +6,40 @@ use askama::Template;
 
 use super::chart::{self, Mark, Svg};
 use super::frame::Frame;
-use super::item::{ItemView, PlannedView, Whose};
 use super::route::{Here, Link, Route, View};
-use super::shown::{Minute, Shown};
+use super::shown::{Minute, age, web_page};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
 use crate::rules::display::{counted, humanize};
-use crate::store::read::overview::{Attention, Counts, Day, Overview, Share};
+use crate::store::read::overview::{Attention, Counts, Cursor, Day, Overview, Share, SubjectRef};
 
 #[derive(Template)]
 #[template(path = "overview.html")]
-pub struct OverviewPage {
+pub struct OverviewPage<'a> {
     frame: Frame,
-    /// Whose work it is; none: everybody's.
-    whose: Option<Whom>,
-    summary: Shown,
+    route: &'a Route,
+    overview: &'a Overview<Attention>,
+    attention: &'a Attention,
+    /// `tenant` or `agent`, and its name; none: everybody's work is shown.
+    whose: Option<(&'static str, &'a str)>,
     expected: String,
     needs: String,
-    is_calm: bool,
-    items: Vec<ItemView>,
-    /// It is not the first page of items.
-    is_later: bool,
-    first: Route,
-    next: Option<Route>,
-    stranded_total: i64,
-    stranded: String,
-    planned: Vec<PlannedView>,
     decisions: String,
     bar: Svg,
     kinds: Vec<&'static str>,
     states: Vec<StateRow>,
-    tenants: Shares,
-    agents: Shares,
     series: Vec<Series>,
-    days: Vec<Day>,
-    first_day: String,
-    last_day: String,
-    /// When they were counted, if that was before.
-    days_counted_at: Option<Minute>,
-    sweeps: Route,
-    items_total: i64,
     in_progress: i64,
-}
-
-/// `tenant` or `agent`, and his name.
-struct Whom {
-    what: &'static str,
-    name: Shown,
 }
 
 /// How many subjects are in one state: of each kind, and of all.
 struct StateRow {
-    state: &'static str,
-    words: String,
+    state: BoardState,
     counts: Vec<i64>,
     total: i64,
 }
 
-/// The work of tenants or of agents.
-struct Shares {
-    rows: Vec<ShareRow>,
-    more: usize,
-}
-
+/// The work of a tenant or of an agent.
 struct ShareRow {
     name: Link,
     tenant: Option<Link>,
@@ -100,91 +71,113 @@ const ORDER: [BoardState; 11] = [
     BoardState::Active,
 ];
 
-impl OverviewPage {
-    pub fn of(overview: &Overview<Attention>, here: &Here) -> OverviewPage {
+impl OverviewPage<'_> {
+    pub fn of<'a>(overview: &'a Overview<Attention>, here: &'a Here) -> OverviewPage<'a> {
         let route = &here.route;
         let Overview { sweeper, observed_at, part: attention, .. } = overview;
-        let next_sweep = &attention.next_sweep;
-        let mark = Mark::from(sweeper.state);
-        let whom = |what, name: &Option<String>| name.as_deref().map(|name| Whom { what, name: Shown::of(name) });
+        let whom = |what, name: &'a Option<String>| name.as_deref().map(|name| (what, name));
         let whose = whom("tenant", &overview.tenant).or_else(|| whom("agent", &overview.agent));
-        let title = title(mark, attention.items_total, whose.as_ref());
-        let named = Whose::of(overview);
-        let scope_and = |after| match &route.view {
-            View::Work { scope, .. } => route.to(View::Work { scope: scope.clone(), after }),
-            View::Subject(..) | View::Sweeps => route.to(View::everything()),
-        };
+        let (mark, needs) = (Mark::from(sweeper.state), needs(attention.items_total));
+        let whose_title = whose.map(|(what, name)| format!(" · {what} {name}")).unwrap_or_default();
+        let title = format!("{} · {needs}{whose_title} · sweep", mark.word());
         let (kinds, states) = states(&overview.kinds);
-        let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state, row.total)).collect();
-        let decisions = next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
+        let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state.name(), row.total)).collect();
+        let decisions =
+            attention.next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
         OverviewPage {
-            frame: Frame::of(here, mark, &title).read(Some(&overview.host), *observed_at),
+            frame: Frame::of(here, mark, title).read_at(Some(&overview.host), *observed_at),
+            route,
+            overview,
+            attention,
             whose,
-            summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
-            needs: needs(attention.items_total),
-            is_calm: attention.items_total == 0 && sweeper.is_well(),
-            items: attention.items.iter().map(|item| ItemView::of(item, route, named)).collect(),
-            is_later: matches!(&route.view, View::Work { after: Some(_), .. }),
-            first: scope_and(None),
-            next: attention.next_page.clone().map(|after| scope_and(Some(after))),
-            stranded_total: next_sweep.stranded_total,
-            stranded: counted(next_sweep.stranded_total, "subject is", "subjects are"),
-            planned: next_sweep.subjects.iter().map(|planned| PlannedView::of(planned, route, named)).collect(),
+            needs,
             decisions: decisions.collect::<Vec<_>>().join(", "),
             bar: chart::stacked(&bar, "All work in progress"),
             kinds,
-            states,
-            tenants: Shares::of(&attention.tenants, attention.tenants_total, |share| Link {
-                text: Shown::of(&share.name),
-                href: route.to_tenant(&share.name),
-            }),
-            agents: Shares::of(&attention.agents, attention.agents_total, |share| Link {
-                text: Shown::of(if share.name.is_empty() { "nobody" } else { &share.name }),
-                href: share.id.as_ref().and_then(|id| route.to_agent(Some(id), None)),
-            })
-            .belonging(&attention.agents, |share| named.link(route, Some(&share.tenant))),
-            series: series(&attention.days),
-            days: attention.days.iter().rev().cloned().collect(),
-            first_day: attention.days.first().map(|day| day.date.to_string()).unwrap_or_default(),
-            last_day: attention.days.last().map(|day| day.date.to_string()).unwrap_or_default(),
-            days_counted_at: attention.days_counted_at.map(Minute),
-            sweeps: route.to(View::Sweeps),
-            items_total: attention.items_total,
             in_progress: bar.iter().map(|(_, n)| n).sum(),
+            states,
+            series: series(&attention.days),
         }
     }
-}
 
-fn title(mark: Mark, items: i64, whose: Option<&Whom>) -> String {
-    let whose = whose.map(|Whom { what, name }| format!(" · {what} {name}")).unwrap_or_default();
-    format!("{} · {}{whose} · sweep", mark.word(), needs(items))
+    fn shares_of_tenants(&self) -> Vec<ShareRow> {
+        let row = |share: &Share| ShareRow::of(share, self.route.tenant_link(&share.name), None);
+        self.attention.tenants.iter().map(row).collect()
+    }
+
+    fn shares_of_agents(&self) -> Vec<ShareRow> {
+        let row = |share: &Share| {
+            let name = if share.name.is_empty() { "nobody" } else { &share.name };
+            let href = share.id.as_ref().and_then(|id| self.route.to_agent(Some(id), None));
+            ShareRow::of(share, Link { text: name.to_owned(), href }, self.tenant(Some(&share.tenant)))
+        };
+        self.attention.agents.iter().map(row).collect()
+    }
+
+    /// Another page of the items that are shown here.
+    fn items_after(&self, after: &Option<Cursor>) -> Route {
+        let mut view = self.route.view.clone();
+        if let View::Work { after: place, .. } = &mut view {
+            place.clone_from(after);
+        }
+        self.route.to(view)
+    }
+
+    fn first_items(&self) -> Route {
+        self.items_after(&None)
+    }
+
+    fn stranded(&self) -> String {
+        counted(self.attention.next_sweep.stranded_total, "subject is", "subjects are")
+    }
+
+    fn is_later(&self) -> bool {
+        matches!(&self.route.view, View::Work { after: Some(_), .. })
+    }
+
+    /// True if nothing needs a person, and sweeps do what they should.
+    fn is_calm(&self) -> bool {
+        self.attention.items_total == 0 && self.overview.sweeper.is_well()
+    }
+
+    /// `issue`, or of several `issues`; empty: the item is about no work.
+    fn kind(&self, subject: &SubjectRef) -> &'static str {
+        let name = subject.kind.map(|kind| if subject.id.is_some() { kind.name() } else { kind.plural() });
+        name.unwrap_or_default()
+    }
+
+    fn link(&self, subject: &SubjectRef) -> Option<Link> {
+        let href = subject.page().and_then(|page| self.route.to_subject(page.kind, page.id));
+        subject.name().map(|name| Link { text: name.to_owned(), href })
+    }
+
+    fn agent(&self, subject: &SubjectRef) -> Option<Link> {
+        self.route.agent_link(subject.agent_id.as_ref(), subject.agent.as_deref())
+    }
+
+    /// The tenant, if there are several: else everybody knows whose it is.
+    fn tenant(&self, tenant: Option<&str>) -> Option<Link> {
+        let are_several = self.overview.tenant.is_none() && 1 < self.attention.tenants_total;
+        tenant.filter(|tenant| are_several && !tenant.is_empty()).map(|tenant| self.route.tenant_link(tenant))
+    }
 }
 
 /// The kinds that there are, and each state in which anything is.
 fn states(kinds: &BTreeMap<&'static str, Counts>) -> (Vec<&'static str>, Vec<StateRow>) {
     let provided: Vec<_> = kinds.iter().filter(|(_, counts)| counts.provided).collect();
-    let rows = ORDER.iter().map(|state| {
+    let rows = ORDER.into_iter().map(|state| {
         let counts: Vec<i64> =
-            provided.iter().map(|(_, counts)| counts.states.get(state).copied().unwrap_or_default()).collect();
-        StateRow { state: state.name(), words: humanize(state.name()), total: counts.iter().sum(), counts }
+            provided.iter().map(|(_, counts)| counts.states.get(&state).copied().unwrap_or_default()).collect();
+        StateRow { state, total: counts.iter().sum(), counts }
     });
     (provided.iter().map(|(kind, _)| **kind).collect(), rows.filter(|row| 0 < row.total).collect())
 }
 
-impl Shares {
-    fn of(shares: &[Share], total: usize, link: impl Fn(&Share) -> Link) -> Shares {
-        let row = |share: &Share| {
-            let (waiting, stranded) = (share.count(BoardState::WAITING_FOR_PEOPLE), share.count(BoardState::STRANDED));
-            let others = share.total() - waiting - stranded;
-            ShareRow { name: link(share), tenant: None, waiting, stranded, others }
-        };
-        Shares { rows: shares.iter().map(row).collect(), more: total - shares.len() }
-    }
-
-    fn belonging(mut self, shares: &[Share], to: impl Fn(&Share) -> Option<Link>) -> Shares {
-        self.rows.iter_mut().zip(shares).for_each(|(row, share)| row.tenant = to(share));
-        self
+impl ShareRow {
+    fn of(share: &Share, name: Link, tenant: Option<Link>) -> ShareRow {
+        let (waiting, stranded) = (share.count(BoardState::WAITING_FOR_PEOPLE), share.count(BoardState::STRANDED));
+        ShareRow { name, tenant, waiting, stranded, others: share.total() - waiting - stranded }
     }
 }
 

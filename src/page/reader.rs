@@ -14,6 +14,7 @@ use tracing::debug;
 
 use super::Viewed;
 use super::route::View;
+use super::shown::age;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::report::explain::Explanation;
 use crate::rules::Policy;
@@ -35,7 +36,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const FRESH_TIMES: u32 = 4;
 const FRESH_MAX: Duration = Duration::from_secs(60);
 
-/// So many readings of a lane are kept for those who ask at the same time.
+/// How many readings of a lane are kept for those who ask at the same time.
 const KEPT: usize = 8;
 
 /// What was read of a database.
@@ -82,8 +83,10 @@ pub struct LastKnown {
 }
 
 impl LastKnown {
-    pub fn away_for(&self) -> Option<Duration> {
-        self.away_since.map(|since| since.elapsed())
+    /// Since when the database could not be read, as far as this process knows.
+    pub fn away_in_words(&self) -> String {
+        let Some(away_since) = self.away_since else { return String::new() };
+        format!("It has been unreadable for {}.", age(i64::try_from(away_since.elapsed().as_secs()).ok()))
     }
 }
 
@@ -154,7 +157,7 @@ pub struct Reader {
 impl Reader {
     /// What this view shows, read now or a moment ago.
     pub async fn read(&self, database: &Found, view: &View, viewed: &Viewed, turns: &Arc<Semaphore>) -> ViewResult {
-        // Of the sweeps the same is shown as beside the work.
+        // The sweeps are read with the work, as they stand beside it.
         let view = if *view == View::Sweeps { View::everything() } else { view.clone() };
         let lane = if view == View::everything() { &self.front } else { &self.others };
         let read = timeout(PATIENCE, self.read_in_turn(lane, database.clone(), view, viewed.clone(), turns)).await;
@@ -295,11 +298,11 @@ mod tests {
     fn whoever_waits_for_others_is_not_shown_that_the_database_is_away() {
         let reader = Reader::default();
         let waited = reader.silence(&reader.others).expect_err("a trouble");
-        assert_eq!((waited.conclusion, reader.known().away_for()), (Conclusion::Busy, None));
+        assert_eq!((waited.conclusion, reader.known().away_since), (Conclusion::Busy, None));
         assert!(waited.may_pass() && !waited.is_of_the_database());
         let slow = reader.others.begin(Instant::now().checked_sub(SLOW).expect("a time"));
         let silent = reader.silence(&reader.others).expect_err("a trouble");
-        assert!(silent.is_of_the_database() && reader.known().away_for().is_some(), "{silent:?}");
+        assert!(silent.is_of_the_database() && reader.known().away_since.is_some(), "{silent:?}");
         drop(slow);
         assert_eq!(reader.silence(&reader.others).expect_err("a trouble").conclusion, Conclusion::Busy);
     }

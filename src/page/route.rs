@@ -4,7 +4,7 @@
 //!  /   /sweeps   /tenants/NAME   /agents/ID   /issues/ID   /sessions/ID   /steps/ID
 //! ```
 //!
-//! Of several databases each has these below `/databases/NAME`. `?after=PLACE` is the next page of items, and
+//! Each of several databases has these below `/databases/NAME`. `?after=PLACE` is the next page of items, and
 //! `?refresh=off` a page that does not refresh itself. Names and ids are any text: what no path can have, a text of
 //! dots or none at all, begins with a tilde.
 
@@ -14,7 +14,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
-use super::shown::Shown;
 use crate::rules::{Id, Kind};
 use crate::store::read::overview::{Cursor, Scope};
 use crate::text::{NOT_UNRESERVED, is_plain};
@@ -22,7 +21,7 @@ use crate::text::{NOT_UNRESERVED, is_plain};
 /// One page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// None: of the only one; or, of several, the list of them.
+    /// None: the page is of the only database; or, of several, the list of them.
     pub database: Option<String>,
     pub view: View,
     pub refreshes: bool,
@@ -52,7 +51,7 @@ impl View {
 }
 
 impl Route {
-    /// None: there is no such page.
+    /// The route of this address; none: there is no such page.
     pub fn parse(path: &str, query: &str) -> Option<Route> {
         let segments: Vec<String> =
             path.split('/').filter(|part| !part.is_empty()).map(text_of).collect::<Option<_>>()?;
@@ -80,24 +79,36 @@ impl Route {
         Route { view, ..self.clone() }
     }
 
-    /// The same page, refreshing itself or not.
+    /// This page, refreshing itself or not.
     pub fn toggled(&self) -> Route {
         Route { refreshes: !self.refreshes, ..self.clone() }
     }
 
-    /// None of an id that may not be shown as it is: what an address has in it can be read in logs and histories.
+    /// The page of a subject; none, if its id may not be shown as it is: what an address has in it can be read in logs and histories.
     pub fn to_subject(&self, kind: Kind, id: &Id) -> Option<Route> {
         is_plain(&id.0).then(|| self.to(View::Subject(kind, id.0.clone())))
     }
 
-    /// By its id, else by its name.
+    /// All databases, or the front page of the only one.
+    pub fn to_all(&self) -> Route {
+        Route { database: None, view: View::everything(), refreshes: self.refreshes }
+    }
+
+    /// The page of an agent by its id, else by its name.
     pub fn to_agent(&self, id: Option<&Id>, name: Option<&str>) -> Option<Route> {
         let agent = id.map(|id| id.0.as_str()).or(name).filter(|agent| !agent.is_empty() && is_plain(agent))?;
         Some(self.to(View::of(Scope { agent: Some(agent.to_owned()), ..Scope::default() })))
     }
 
-    pub fn to_tenant(&self, tenant: &str) -> Option<Route> {
-        is_plain(tenant).then(|| self.to(View::of(Scope { tenant: Some(tenant.to_owned()), ..Scope::default() })))
+    /// An agent's name, or else its id, with a link to its page.
+    pub fn agent_link(&self, id: Option<&Id>, name: Option<&str>) -> Option<Link> {
+        let text = name.or(id.map(|id| id.0.as_str())).filter(|text| !text.is_empty())?;
+        Some(Link { text: text.to_owned(), href: self.to_agent(id, name) })
+    }
+
+    pub fn tenant_link(&self, tenant: &str) -> Link {
+        let scope = Scope { tenant: Some(tenant.to_owned()), ..Scope::default() };
+        Link { text: tenant.to_owned(), href: is_plain(tenant).then(|| self.to(View::of(scope))) }
     }
 }
 
@@ -120,7 +131,7 @@ fn cursor_of(value: &str) -> Option<Cursor> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()?.parse().ok()
 }
 
-/// A place has an id in it, of which nobody knows what it holds: it is not written as it is.
+/// A cursor as an address has it: encoded, since there is an id in it of which nobody knows what it holds.
 fn written(cursor: &Cursor) -> String {
     URL_SAFE_NO_PAD.encode(cursor.to_string())
 }
@@ -174,13 +185,13 @@ impl Display for Route {
 pub struct Here {
     pub route: Route,
     /// What its database is called.
-    pub called: Shown,
+    pub called: String,
 }
 
 /// A text that leads to a page, if there is one.
 #[derive(Clone, Debug)]
 pub struct Link {
-    pub text: Shown,
+    pub text: String,
     pub href: Option<Route>,
 }
 

@@ -20,13 +20,12 @@ use super::Viewed;
 use super::access::{PageAccess, PageOptions};
 use super::answer::{Caching, PageDocument, file};
 use super::databases::DatabasesPage;
+use super::frame::TroublePage;
 use super::overview::OverviewPage;
 use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
-use super::shown::Shown;
 use super::subject::SubjectPage;
 use super::sweeps::SweepsPage;
-use super::trouble::TroublePage;
 use crate::conclusion::Conclusion;
 use crate::http;
 use crate::store::connect::databases::Found;
@@ -36,9 +35,9 @@ use crate::sweep::cancel::{LISTENING, exit_in_any_case};
 struct PageServer {
     access: PageAccess,
     viewed: Box<dyn Fn() -> Viewed + Send + Sync>,
-    /// By the database's name.
+    /// The reader of each database, by the database's name.
     readers: Mutex<BTreeMap<Option<String>, Reader>>,
-    /// Of how many databases one reads at the same time.
+    /// Bounds how many databases are read at the same time.
     turns: Arc<Semaphore>,
 }
 
@@ -107,14 +106,14 @@ async fn answer(State(page): State<Arc<PageServer>>, request: Request) -> Respon
 impl PageServer {
     async fn document(self: &Arc<PageServer>, path: &str, query: &str) -> PageDocument {
         let front = Route { database: None, view: View::everything(), refreshes: !query.contains("refresh=off") };
-        let elsewhere = |route: Route| Here { route, called: Shown::of("sweep") };
+        let elsewhere = |route: Route| Here { route, called: "sweep".to_owned() };
         let Some(route) = Route::parse(path, query) else {
             return html(TroublePage::nowhere(&elsewhere(front)), false);
         };
         let viewed = (self.viewed)();
         if let Some(found) = viewed.databases.iter().find(|found| found.name == route.database).cloned() {
             let (reading, known) = self.read(&found, &route.view, &viewed).await;
-            let called = Shown::of(&found.name.unwrap_or_else(|| found.url.name()));
+            let called = found.name.unwrap_or_else(|| found.url.name());
             return shown(&reading, known, &Here { route, called });
         }
         if viewed.databases.is_empty() {

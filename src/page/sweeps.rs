@@ -6,54 +6,49 @@ use chrono::TimeDelta;
 use super::chart::Mark;
 use super::frame::Frame;
 use super::route::Here;
-use super::shown::{Minute, Shown};
+use super::shown::Minute;
 use crate::report::attention::expected;
 use crate::rules::display::{HumanDuration, format_utc, humanize};
-use crate::store::read::overview::{Attention, Overview, SweepSummary};
+use crate::store::read::overview::{Attention, Overview, SweepSummary, Sweeper};
 
 #[derive(Template)]
 #[template(path = "sweeps.html")]
-pub struct SweepsPage {
+pub struct SweepsPage<'a> {
     frame: Frame,
-    summary: Shown,
+    sweeper: &'a Sweeper,
     expected: String,
-    last_success: Option<Minute>,
     interval: Option<String>,
-    guard: Vec<Shown>,
-    sweeps: Vec<SweepView>,
+    sweeps: Vec<SweepView<'a>>,
 }
 
-struct SweepView {
+struct SweepView<'a> {
+    sweep: &'a SweepSummary,
     mark: Mark,
     began: String,
-    ended: Shown,
+    ended: String,
     took: Option<String>,
-    is_guarded: bool,
-    exit_code: Option<i32>,
-    /// It looked at a part only, and at which.
+    /// Which part of all work it looked at.
     part: Option<String>,
     /// What there was any of.
     counts: Vec<(&'static str, u64)>,
 }
 
-impl SweepsPage {
-    pub fn of(overview: &Overview<Attention>, here: &Here) -> SweepsPage {
+impl SweepsPage<'_> {
+    pub fn of<'a>(overview: &'a Overview<Attention>, here: &Here) -> SweepsPage<'a> {
         let Overview { sweeper, observed_at, .. } = overview;
-        let mark = Mark::from(sweeper.state);
+        let frame = Frame::of(here, sweeper.state.into(), "Sweeps · sweep".to_owned());
         SweepsPage {
-            frame: Frame::of(here, mark, "Sweeps · sweep").read(Some(&overview.host), *observed_at),
-            summary: Shown::of(&sweeper.summary),
+            frame: frame.read_at(Some(&overview.host), *observed_at),
+            sweeper,
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
-            last_success: sweeper.last_success_at.map(Minute),
             interval: sweeper.interval_seconds.map(|every| HumanDuration(TimeDelta::seconds(every)).to_string()),
-            guard: sweeper.guard.iter().map(|held| Shown::of(&held.why)).collect(),
             sweeps: sweeper.sweeps.iter().map(SweepView::of).collect(),
         }
     }
 }
 
-impl SweepView {
-    fn of(sweep: &SweepSummary) -> SweepView {
+impl SweepView<'_> {
+    fn of(sweep: &SweepSummary) -> SweepView<'_> {
         let SweepSummary { tally, .. } = sweep;
         let counts = [
             ("continued", tally.continued),
@@ -71,12 +66,11 @@ impl SweepView {
             (Some(_), true) => Mark::Well,
         };
         SweepView {
+            sweep,
             mark,
             began: sweep.started_at.map_or("at an unknown time".to_owned(), format_utc),
-            ended: Shown::of(&humanize(sweep.ended.as_deref().unwrap_or("not ended"))),
+            ended: humanize(sweep.ended.as_deref().unwrap_or("not ended")),
             took: sweep.duration_ms.map(took),
-            is_guarded: sweep.is_guarded(),
-            exit_code: sweep.exit_code,
             part: part.or_else(|| sweep.partial.then(|| "a part only".to_owned())),
             counts: counts.into_iter().filter(|(_, n)| 0 < *n).collect(),
         }
