@@ -338,7 +338,7 @@ impl Daemon {
                         if is_interrupted { &mut self.counted.interrupted } else { &mut self.counted.completed };
                     *counter += 1;
                 }
-                // It was not begun.
+                // The sweep was not begun.
                 Err(_) if is_interrupted || away.contains(database) => {}
                 Err(error) => {
                     self.failed(database, error);

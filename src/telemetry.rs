@@ -24,7 +24,7 @@ use crate::settings::resolve::log;
 use crate::settings::table::LOG;
 use crate::text::redact;
 
-/// For whom logs are.
+/// The reader of the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// Reads the report as well.
@@ -40,7 +40,7 @@ pub enum Audience {
 pub enum Loudness {
     Quiet,
     Usual,
-    /// By so many steps.
+    /// Louder by this number of steps.
     More(u8),
 }
 

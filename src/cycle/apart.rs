@@ -21,10 +21,12 @@ const CLOSING: TimeDelta = TimeDelta::seconds(5);
 /// What was heard and not passed on yet: a report that nobody reads holds the sweep up.
 const HEARD_MAX: usize = 1000;
 
+/// A call of a method of the observer.
+type ObserverCall = Box<dyn FnOnce(&mut dyn Observer) + Send>;
+
 /// What the thread that sweeps has to say to the one that waits for it.
 enum Said {
-    /// A call of a method of the observer.
-    Call(Box<dyn FnOnce(&mut dyn Observer) + Send>),
+    Call(ObserverCall),
     Over(Box<Result<Summary>>),
 }
 

@@ -88,7 +88,7 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 #[derive(Clone)]
 struct Answers {
     health: Receiver<Health>,
-    /// Whoever holds it reads metrics: however many ask, and however slow a database is, there is one connection.
+    /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one connection.
     turn: Arc<AsyncMutex<()>>,
 }
 
@@ -101,7 +101,7 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .with_state(Answers { health: health.clone(), turn: Arc::default() });
-    // Elsewhere it has any name: Kubernetes asks a pod by its address.
+    // Other addresses have any name: Kubernetes asks a pod by its address.
     let router = if listening.is_local() { router.layer(from_fn(host::check)) } else { router };
     listening.serve(match page {
         None => router,

@@ -398,7 +398,7 @@ mod tests {
         assert!(!outage.lasts() && outage.end().is_none());
     }
 
-    /// It connects, and each sweep fails.
+    /// The database connects, and each sweep fails.
     #[tokio::test(start_paused = true)]
     async fn a_database_that_comes_and_goes_is_logged_ever_more_seldom_until_a_sweep_goes_well() {
         let mut outage = Outage::none();

@@ -60,7 +60,7 @@ const FIRST: Duration = Duration::from_secs(30);
 fn run_end_grace_of(database: &Url, source: Option<&Source>, timeouts: &Timeouts) -> Result<Duration> {
     let mut store = database.open(Access::Write)?;
     match source.map_or(Ok(()), Source::refuse_another) {
-        // That it cannot be reached is no reason not to sweep.
+        // A listening connection that cannot be had is no reason to leave out the sweep.
         Err(error) if conclusion_of(&error) != Conclusion::Unavailable => return Err(error),
         Ok(()) | Err(_) => {}
     }

@@ -61,7 +61,7 @@ impl Target {
         }
     }
 
-    /// The same URL with a further segment at the end of its path.
+    /// This URL with a further segment at the end of its path.
     pub fn below(&self, segment: &str) -> Target {
         let url = self.url.expose_secret();
         let url = url.split('#').next().unwrap_or(url);

@@ -44,7 +44,7 @@ fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
     assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
 }
 
-/// Else a daemon would listen for ever to a host that notifies nobody.
+/// A daemon would otherwise listen for ever to a host that notifies nobody.
 #[test]
 fn a_paperclip_that_notifies_nobody_is_found_out() {
     let world = World::new(On::Paperclip);
@@ -100,7 +100,7 @@ fn sqlite_is_refused_by_name() {
     assert!(format!("{refused:#}").contains("only PostgreSQL can notify of runs that end"), "{refused:#}");
 }
 
-/// Else a daemon behind a pooler would believe that it listens, and hear nothing for ever.
+/// Otherwise a daemon behind a pooler would believe that it listens, and hear nothing for ever.
 #[test]
 fn a_pooler_that_swallows_notifications_is_found_out() {
     let world = World::with_listen(On::Postgres);

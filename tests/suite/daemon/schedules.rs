@@ -1,4 +1,4 @@
-//! It sweeps when it should.
+//! The daemon sweeps when it should.
 
 use std::time::Duration;
 

@@ -123,7 +123,7 @@ fn a_signal_is_the_end() {
     }
 }
 
-/// Else a client that writes and never reads fills the server's memory with answers.
+/// Otherwise a client that writes and never reads fills the server's memory with answers.
 #[test]
 fn nothing_more_is_read_from_a_client_that_reads_no_answers_and_all_are_answered_when_it_does() {
     const ASKED: usize = 50_000;
