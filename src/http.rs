@@ -1,7 +1,7 @@
 //! Plain HTTP within bounds: what the daemon and the page are served with. What is answered, they know themselves.
 //!
-//! Each connection carries one request, and is bounded, so that clients that dawdle or flood cost little and keep nobody
-//! else from an answer.
+//! Each connection carries one request, and is bounded, so that clients that dawdle or flood cost little and keep
+//! nobody else from an answer.
 
 pub mod host;
 

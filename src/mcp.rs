@@ -1,8 +1,8 @@
 //! `sweep mcp`: a server of the Model Context Protocol, over stdin and stdout, for the agent that started it.
 //!
-//! The server is the protocol's side of what the commands do: each tool calls the function of one command, opens the database
-//! for that call alone, and answers with that command's JSON, or a small page of it. So a database that was away is
-//! asked anew by the next call, and nothing is held between two calls.
+//! The server is the protocol's side of what the commands do: each tool calls the function of one command, opens the
+//! database for that call alone, and answers with that command's JSON, or a small page of it. So a database that was
+//! away is asked anew by the next call, and nothing is held between two calls.
 //!
 //! ```text
 //! stdin → transport → server → one call at a time, on a thread of its own → tools → the functions of the commands

@@ -75,8 +75,8 @@ pub fn text(readings: Vec<(Option<String>, Reading)>, daemon: Option<DaemonState
 /// The mode of the file: node_exporter runs as another user.
 const MODE: u32 = 0o644;
 
-/// Writes for node_exporter what the databases say now, each by its short name. What fails is logged; when none of them answers, the old
-/// file stays: its age shows it.
+/// Writes for node_exporter what the databases say now, each by its short name. What fails is logged; when none of them
+/// answers, the old file stays: its age shows it.
 pub fn publish(path: &Path, read: impl Iterator<Item = (Option<String>, anyhow::Result<Reading>)>) {
     let warn = |error: &Error| {
         warn!(

@@ -88,7 +88,8 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 #[derive(Clone)]
 struct Answers {
     health: Receiver<Health>,
-    /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one connection.
+    /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
+    /// connection.
     turn: Arc<AsyncMutex<()>>,
 }
 

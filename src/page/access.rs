@@ -146,8 +146,8 @@ fn one(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     values.next().is_none().then_some(value)
 }
 
-/// True if a page of somebody else's loads this one, other than by a link that a person follows. All current browsers say so.
-/// Such a page could have the database read as often as it likes. <https://www.w3.org/TR/fetch-metadata/>
+/// True if a page of somebody else's loads this one, other than by a link that a person follows. All current browsers
+/// say so. Such a page could have the database read as often as it likes. <https://www.w3.org/TR/fetch-metadata/>
 fn is_fetched_elsewhere(headers: &HeaderMap) -> bool {
     let said = |name| one(headers, HeaderName::from_static(name)).map(HeaderValue::as_bytes);
     let is_elsewhere = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site"));

@@ -54,8 +54,8 @@ impl PageDocument {
         PageDocument { status, media_type, body: words.to_owned(), caching, refreshes: false }
     }
 
-    /// The answer to a request of this method with these headers. A page is as of the minute that stands on it: when nothing else
-    /// has changed since the browser got it, what it still shows is true.
+    /// The answer to a request of this method with these headers. A page is as of the minute that stands on it: when
+    /// nothing else has changed since the browser got it, what it still shows is true.
     pub fn answer(self, method: &Method, asked: &HeaderMap) -> Response {
         let etag = format!("\"{:.32}\"", hex(&Sha256::digest(&self.body)));
         let is_known = self.caching == Caching::Checked

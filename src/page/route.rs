@@ -84,7 +84,8 @@ impl Route {
         Route { refreshes: !self.refreshes, ..self.clone() }
     }
 
-    /// The page of a subject; none, if its id may not be shown as it is: what an address has in it can be read in logs and histories.
+    /// The page of a subject; none, if its id may not be shown as it is: what an address has in it can be read in logs
+    /// and histories.
     pub fn to_subject(&self, kind: Kind, id: &Id) -> Option<Route> {
         is_plain(&id.0).then(|| self.to(View::Subject(kind, id.0.clone())))
     }

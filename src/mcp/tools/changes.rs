@@ -64,8 +64,8 @@ pub struct ExemptArguments {
     until: String,
 }
 
-/// Does what `sweep exempt add` does, but for two things: an exemption lasts a week at most, and a longer one, such as a
-/// person's, stays. Answers as `sweep exempt list --output json` prints, with this one alone.
+/// Does what `sweep exempt add` does, but for two things: an exemption lasts a week at most, and a longer one, such as
+/// a person's, stays. Answers as `sweep exempt list --output json` prints, with this one alone.
 pub fn exempt(call: &Call, arguments: ExemptArguments) -> Result<Value> {
     let ExemptArguments { kind, subject, reason, until } = arguments;
     let until = parse::until(&until).map_err(|why| usage(format!("until: {until}: {why}")))?;
