@@ -28,16 +28,16 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Drops the descriptions of a schema that stands in `file`, and collects in `parts` what it refers to.
+/// Drops the descriptions of a schema that stands in `file`, and that counts are not negative, of which there are many;
+/// collects in `parts` what it refers to.
 fn bundle(schema: &mut Value, file: &str, parts: &mut JsonObject) {
     match schema {
         Value::Array(values) => values.iter_mut().for_each(|value| bundle(value, file, parts)),
         Value::Object(fields) => {
             // A property that is called so has a schema, and no text.
             let is_words = |name: &str| matches!(name, "description" | "title" | "$schema");
-            fields.retain(|name, value| !(is_words(name) && value.is_string()));
-            // That a count is not below zero is of no use to an agent, and said very often.
-            fields.retain(|name, value| !(name == "minimum" && value.is_number()));
+            let is_no_limit = |name: &str, value: &Value| name == "minimum" && *value == 0;
+            fields.retain(|name, value| !(is_words(name) && value.is_string() || is_no_limit(name, value)));
             if let Some(Value::String(reference)) = fields.get_mut("$ref") {
                 *reference = refer(reference, file, parts);
             }
