@@ -1,18 +1,55 @@
 //! Each metric: its name, what it means, its labels and its values.
 
 use std::fmt::Result;
+use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::exposition::{Exposition, seconds};
-use super::{Condition, DaemonState, DatabaseState};
 use crate::rules::Kind;
+use crate::store::connect::databases::Found;
 use crate::store::read::metrics::{LastSweep, Outbox, Reading, Swept};
 use crate::store::work::ledger::{Action, Ended};
 use crate::store::work::outbox::Destination;
 use crate::store::work::wakes::StuckWakes;
 use crate::sweep::Outcome;
+
+/// What only the daemon knows; its counters begin with the process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DaemonState {
+    /// Sweeps by how they ended.
+    pub completed: u64,
+    pub failed: u64,
+    pub interrupted: u64,
+    pub next_sweep_at: Option<DateTime<Utc>>,
+    pub databases: Vec<DatabaseState>,
+    /// For how long a sweep has made no progress that is taken to hang.
+    pub hung_for: Option<Duration>,
+    /// How many ends of runs the daemon heard of.
+    pub run_ends: u64,
+}
+
+/// One database that the daemon sweeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatabaseState {
+    pub found: Found,
+    pub condition: Condition,
+    /// Does the daemon hear of ends of runs there?
+    pub is_listening: bool,
+}
+
+/// How a database stood at the last sweep or look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The database was not yet looked at.
+    Unknown,
+    Up,
+    Gone,
+    /// Rights, schema or settings are wrong.
+    Refuses,
+}
 
 /// What there is to measure.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! All pictures of the page, drawn here as SVG: the mark of a state, work by its state, and what was done on each day.
 //!
-//! Pictures consist of numbers and of our own words. Colours come from the style sheet by classes, so that no style stands
-//! in the markup; shapes and words say the same as the colours do.
+//! Pictures consist of numbers and of our own words. Colours come from the style sheet by classes, so that no style
+//! stands in the markup; shapes and words say the same as the colours do.
 
 use std::fmt::{Display, Formatter};
 

@@ -141,7 +141,7 @@ macro_rules! settings {
             )+}
         )+}
     ) => {
-        /// The texts of the variables, by the names of the settings. An error of envy's own would not name the variable.
+        /// The texts of the variables, by the names of the settings: an error of envy's own would name no variable.
         #[derive(serde::Deserialize)]
         struct Variables {
             $($($name: Option<String>,)+)+

@@ -1,5 +1,5 @@
-//! What no rule for a subject sees, and people are notified of: wakes that nobody takes up, and issues that the host left
-//! to itself.
+//! What no rule for a subject sees, and people are notified of: wakes that nobody takes up, and issues that the host
+//! left to itself.
 //!
 //! Stuck wakes are reported by each sweep; people are notified once when it begins, once when none at all is taken up
 //! any more, and once when it is over. An issue that the host left is reported once: what it blocked without notifying
@@ -80,7 +80,8 @@ fn announce_stuck_wakes(db: &mut DbConnection, options: &Options, sweep_id: &Id,
     }
 }
 
-/// Queues the issues that the host left and nobody was notified of. That one cannot be queued is logged, and no reason for the sweep to fail.
+/// Queues the issues that the host left and nobody was notified of. That one cannot be queued is logged, and no reason
+/// for the sweep to fail.
 pub fn announce_left_issues(db: &mut DbConnection, context: &ExamineContext) {
     let mut wanted = LEFT.to_vec();
     wanted.retain(|(event, _)| context.subscriptions.wants(*event));

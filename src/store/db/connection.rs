@@ -337,9 +337,8 @@ impl DbConnection {
     /// Asks once what each transaction would ask otherwise.
     pub fn expect_many(&mut self) -> QueryResult<()> {
         if let Db::Postgres(db) = &mut self.db {
-            let (statements, is_pooled) = session::of_this_server(db)?;
-            self.of_this_server = Some(statements);
-            if is_pooled {
+            self.of_this_server = Some(session::of_this_server(db)?);
+            if session::is_lent(db)? {
                 self.statement_cache.turn_off();
             }
             self.repeats(true);

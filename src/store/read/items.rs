@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::rules::board::{BoardState, Need, advice};
 use crate::rules::issue::tried;
@@ -51,9 +52,7 @@ pub struct Item {
 }
 
 /// Why something needs a person.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, strum::IntoStaticStr, strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
@@ -77,7 +76,7 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    pub const ALL: &[ItemKind] = <ItemKind as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[ItemKind] = <ItemKind as VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
         self.into()

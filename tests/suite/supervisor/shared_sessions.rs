@@ -25,8 +25,8 @@ fn take_up(url: &str) -> Ran {
 
 on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
-        let watcher =
-            Watcher::watch_script(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
+        let script = format!("echo working; {READ}; echo \"$x\" >> got; cat");
+        let watcher = Watcher::watch_script(&world.url, &["--no-examine"], &script);
         watcher.until_it_prints("working");
         world.run("update sessions set status = 'paused'");
         let long_ago = world.ago(60);
@@ -48,8 +48,8 @@ on_each_database! {
     }
 
     fn a_command_that_does_not_fit_has_failed(world) {
-        let watcher =
-            Watcher::watch_script(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
+        let script = format!("echo working; {READ}; echo \"got $x\"; cat");
+        let watcher = Watcher::watch_script(&world.url, &["--no-examine"], &script);
         watcher.until_it_prints("working");
         world.queue("relaunch", "");
         wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));

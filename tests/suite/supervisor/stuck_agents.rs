@@ -16,8 +16,8 @@ on_each_database! {
         let issue = world.orphan(&agent);
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("a name");
         let flags = ["--agent", "Ada", "--issue", &identifier];
-        let watcher =
-            Watcher::watch_script(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
+        let script = format!("echo working; while {READ}; do echo \"$x\" >> got; done");
+        let watcher = Watcher::watch_script(&world.url, &flags, &script);
         world.until_recovered("escalate");
 
         watcher.until_it_prints(STUCK);
@@ -81,7 +81,8 @@ on_each_database! {
 
     /// It is at work, and what it repeats may be a question.
     fn to_an_agent_that_repeats_itself_nothing_is_typed_and_a_person_is_notified(world) {
-        let watcher = Watcher::watch_script(&world.url, &[], "while :; do echo 'Error: connection refused'; sleep 0.03; done");
+        let script = "while :; do echo 'Error: connection refused'; sleep 0.03; done";
+        let watcher = Watcher::watch_script(&world.url, &[], script);
         world.until_recovered("escalate");
         watcher.stop();
 

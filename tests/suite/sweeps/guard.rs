@@ -38,7 +38,7 @@ on_each_host! {
         }
         assert_eq!(world.written(), 0);
         assert_eq!(world.text("exit_code", "sweeps").as_deref(), Some("4"));
-        let counts: serde_json::Value = crate::support::json::parse_valid(&world.text("counts", "sweeps").expect("counts"));
+        let counts = crate::support::json::parse_valid(&world.text("counts", "sweeps").expect("counts"));
         let guarded = json!({"stranded": 31, "at_least": false, "undecided": false, "in_progress": 60});
         assert_eq!(counts["issues"]["guard"], guarded);
         let status = command_at(&world.url, ["status"]).run().done().out;
