@@ -20,7 +20,8 @@ const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >>
 const USAGE: i32 = 64;
 
 fn take_up(url: &str) -> Ran {
-    sweep(["watch", "--database", url, "--session", "agent", "--", "true"]).run()
+    let flags = [&["watch", "--database", url, "--session", "agent"], &POLICY[..], &["--", "true"]].concat();
+    sweep(flags).run()
 }
 
 on_each_database! {
@@ -159,7 +160,8 @@ on_each_database! {
 
         let reason = world.text("reason", "recoveries where action = 'escalate'");
         assert_eq!(reason.as_deref(), Some("nobody delivers commands to it"));
-        assert_eq!(take_up(&world.url).code, 0);
+        let taken = take_up(&world.url);
+        assert_eq!(taken.code, 0, "{taken}");
         assert_eq!(world.agents_commands("status = 'failed'"), 1, "it was meant for the process before");
     }
 
