@@ -61,7 +61,7 @@ pub struct WatchFlags {
     pub no_examine: bool,
     /// When to type into it: idle, off [default: where its prompt is known]
     ///
-    /// By default only at the idle prompt of agents whose screens are known; idle: at any prompt such as >.
+    /// The default is the idle prompt of agents whose screens are known; idle: any prompt such as >.
     #[arg(long, value_name = "WHEN", value_parser = NUDGES, hide_possible_values = true)]
     pub nudge: Option<Nudges>,
     /// Start it again with this command after a crash, in place of its own: 'claude --continue'

@@ -55,8 +55,8 @@ pub struct Agent {
     rules: Vec<Rule>,
     /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
-    /// Whole rows that may stand below an idle composer, as they are recorded: any other may be a question. Of what
-    /// varies in them, such as a path or a model, the form is known, and no text of several words.
+    /// Whole rows that may stand below an idle composer, as they are recorded: any other may be a question. What
+    /// varies in them, such as a path or a model, is known by its form, and never by a text of several words.
     #[serde(default)]
     below: Vec<Pattern>,
     /// What one key answers: it asks beside the cursor, and in the last rows above the composer.

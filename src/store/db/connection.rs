@@ -370,7 +370,7 @@ impl DbConnection {
     }
 
     /// Changes the schema, in a transaction that diesel begins; the path is set by the first message after BEGIN.
-    /// Whoever knows that the schema is ours, changes it to `OURS`.
+    /// The body sets the path to `OURS` once it knows that the schema is ours.
     pub(in crate::store) fn migrate<T>(
         &mut self,
         body: impl FnOnce(&mut Db) -> anyhow::Result<T>,

@@ -31,7 +31,7 @@ pub struct Share {
     pub id: Option<Id>,
     /// The tenant's or the agent's name; empty: work that no agent has.
     pub name: String,
-    /// Whose it is.
+    /// The tenant whose work this is.
     pub tenant: String,
     /// How many subjects are in which state; a state in which none is may be left out.
     #[schemars(schema_with = "counts_of_states")]

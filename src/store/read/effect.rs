@@ -30,9 +30,9 @@ pub struct Effect {
     pub abandoned: i64,
     /// After how many it was continued again.
     pub continued_again: i64,
-    /// Of how many nothing has come yet.
+    /// Recoveries of which nothing has come yet.
     pub still_open: i64,
-    /// During how many a run was live after all.
+    /// Recoveries during which a run was live after all.
     pub false_rescues: i64,
 }
 

@@ -53,7 +53,7 @@ pub struct Overview<P> {
     /// The version of this format. It grows only when something that is promised changes.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
-    /// Whose tables they are: `native`, `paperclip`, or the name of another host.
+    /// The host of the tables: `native`, `paperclip`, or the name of another one.
     pub host: String,
     /// With `--tenant`: only this tenant's work; what sweeps did is everybody's. Null: all.
     pub tenant: Option<String>,

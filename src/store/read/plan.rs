@@ -35,7 +35,7 @@ pub const STEPS_LISTED_MAX: usize = 1000;
 pub struct PlanSummary {
     /// Its id.
     pub id: Id,
-    /// Whose it is.
+    /// The tenant of the plan.
     pub tenant: String,
     /// Its title.
     pub title: String,

@@ -30,7 +30,7 @@ pub struct OverviewRequest {
     pub days: Arc<KeptDays>,
 }
 
-/// Whose work is read; by default everybody's.
+/// The owner of the work that is read; by default everybody.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scope {
     pub tenant: Option<String>,

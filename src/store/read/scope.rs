@@ -1,4 +1,4 @@
-//! Whose work is read, as rows have it, and what else all parts of one reading go by.
+//! The owner of the work that is read, as rows name it, and what else all parts of one reading go by.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select};
@@ -38,7 +38,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// Whose work is read: a tenant's, an agent's, or everybody's.
+/// The owner of the work that is read: a tenant, an agent, or everybody.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owner {
     pub tenant: Option<String>,

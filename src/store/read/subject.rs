@@ -17,7 +17,7 @@ pub struct SubjectRef {
     pub kind: Option<Kind>,
     /// The subject's id; null: the row is about no subject, or about all of the kind.
     pub id: Option<Id>,
-    /// Whose it is; null: not known, or nobody's alone.
+    /// The tenant; null: not known, or not one tenant's alone.
     pub tenant: Option<String>,
     /// What people call it; null: it has no such name.
     pub identifier: Option<String>,

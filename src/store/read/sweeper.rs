@@ -61,11 +61,11 @@ pub enum SweeperState {
 /// Work that the guard left as it was.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HeldWork {
-    /// Of which kind.
+    /// The kind of this work.
     pub kind: Kind,
-    /// Of which tenant; null: all of the kind.
+    /// The tenant of this work; null: all of the kind.
     pub tenant: Option<String>,
-    /// Of which agent; null: all of the tenant's, or of the kind.
+    /// The agent of this work; null: all of the tenant's, or of the kind.
     pub agent: Option<String>,
     #[serde(skip)]
     pub(super) agent_id: Option<Id>,

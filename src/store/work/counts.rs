@@ -214,7 +214,7 @@ pub struct Tally {
     pub scanned: u64,
     /// One wake, or one command to a session, was queued.
     pub continued: u64,
-    /// It was reported to a person, and an issue was blocked.
+    /// Reported to a person; an issue was blocked as well.
     pub escalated: u64,
     /// The work goes on, or is finished, after sweep had done something about it.
     pub recovered: u64,

@@ -25,7 +25,7 @@ pub struct StuckWakes {
     pub none_is_taken: bool,
 }
 
-/// Whose stuck wakes are asked for.
+/// The tenant and the agent whose stuck wakes are asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct StuckQuestion<'a> {
     /// None: every tenant's.

@@ -193,6 +193,18 @@ fn the_engine_does_not_know_clap() {
     refuse(&engine, &["clap"]);
 }
 
+/// The user chose these crates, so that each of them does its work here.
+#[test]
+fn the_crates_that_the_user_chose_are_used() {
+    let code: String = files("src", "rs").into_iter().map(|(_, text)| text).collect();
+    let chosen = ["anyhow", "diesel", "diesel_migrations", "envy", "tokio_cron_scheduler", "tracing_subscriber"];
+    let unused = |names: &[&'static str]| -> Vec<&'static str> {
+        names.iter().copied().filter(|name| !code.contains(&format!("{name}::"))).collect()
+    };
+    assert_eq!(unused(&chosen), [""; 0]);
+    assert_eq!(unused(&["no_such_crate"]), ["no_such_crate"], "negative control");
+}
+
 /// The live detectors need no database: a control plane has them in its own process.
 #[test]
 fn the_live_detectors_know_the_rules_alone() {
