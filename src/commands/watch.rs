@@ -70,7 +70,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
     let examiner = if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher };
     let (log, nudges) = (flags.log.take(), flags.nudge.take().unwrap_or_default());
     let its_policy = (examiner == Examiner::Watcher).then(|| policy.clone());
-    let wanted = WatchedSession { flags, title, place, tenant, interval, policy: its_policy };
+    let wanted = WatchedSession { flags, title, place, tenant, policy: its_policy };
     let (lease, store) = url.ask(&timeouts, move |url| {
         let mut opened = OpenDatabase::of(url, timeouts, Purpose::Sweep)?;
         Ok((wanted.lease(&mut opened)?, opened.store))

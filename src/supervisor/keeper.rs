@@ -49,12 +49,15 @@ pub struct KeeperOptions {
 }
 
 impl KeeperOptions {
+    /// The longest time between two writes of a watcher, whatever its thresholds are.
+    pub const INTERVAL_MAX: TimeDelta = TimeDelta::seconds(2);
+
     /// How often a watcher looks at its agent and writes what changed: ten times within the shortest time after which
     /// the rules act, so that it notices each in time, and every 2 s at least. More often than every 100 ms it would
     /// load the database and see no more.
     pub fn interval(policy: &Policy) -> TimeDelta {
-        let (min, max) = (TimeDelta::milliseconds(100), TimeDelta::seconds(2));
-        (policy.session_silent_after.min(policy.nudge_delay) / 10).clamp(min, max)
+        let shortest = TimeDelta::milliseconds(100);
+        (policy.session_silent_after.min(policy.nudge_delay) / 10).clamp(shortest, KeeperOptions::INTERVAL_MAX)
     }
 }
 
@@ -80,8 +83,9 @@ pub enum KeeperCall {
 /// The row is updated at least every so many intervals, to show that its watcher is alive.
 const HEARTBEAT: u32 = 2;
 
-/// A session whose row was not updated for so many intervals counts as left by its watcher.
-pub const LEFT_AFTER: u32 = 5;
+/// A session whose row was not updated for so long counts as left by its watcher: five of the longest intervals, since
+/// nobody else knows the thresholds of that watcher.
+pub const LEFT_AFTER: TimeDelta = TimeDelta::seconds(10);
 
 /// An agent that was started with its task stands at its composer for a moment before it begins.
 const IDLE_LASTS: Duration = Duration::from_secs(5);

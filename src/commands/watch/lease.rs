@@ -5,7 +5,6 @@ use std::fmt::{Display, Formatter, Result as FormatResult};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use chrono::TimeDelta;
 use diesel::result::{DatabaseErrorKind, Error};
 
 use crate::cli::WatchFlags;
@@ -26,16 +25,12 @@ use crate::text::redact;
 /// Watchers that begin in one directory at the same moment, and want its name.
 const RIVALS_MAX: u32 = 20;
 
-/// How long a watcher counts as alive at least to those who want an explanation, however busy its machine is.
-const HEARD_OF_WITHIN: TimeDelta = TimeDelta::seconds(10);
-
 /// The session that is to be watched.
 pub struct WatchedSession {
     pub flags: WatchFlags,
     pub title: String,
     pub place: WorkingPlace,
     pub tenant: Option<String>,
-    pub interval: TimeDelta,
     /// The rules by which the watcher examines the session; none: the watcher leaves that to sweeps.
     pub policy: Option<Policy>,
 }
@@ -74,7 +69,7 @@ impl WatchedSession {
 
     fn acquire(&self, db: &mut Db, session: &str) -> Result<Lease, Refused> {
         let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
-        let lease = supervision::acquire(db, &label.id, &self.title, self.silent_after(), self.silence())?;
+        let lease = supervision::acquire(db, &label.id, &self.title, self.silent_after(), LEFT_AFTER)?;
         lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
     }
 
@@ -105,7 +100,7 @@ impl WatchedSession {
         let mut number = 1;
         loop {
             let beginning = Beginning { identifier: Some(&name), ..beginning };
-            if let Some(lease) = supervision::begin_at(db, &beginning, &place, self.silence())? {
+            if let Some(lease) = supervision::begin_at(db, &beginning, &place, LEFT_AFTER)? {
                 return Ok(lease);
             }
             number += 1;
@@ -113,13 +108,8 @@ impl WatchedSession {
         }
     }
 
-    /// The silence after which a session counts as left by its watcher.
-    fn silence(&self) -> TimeDelta {
-        self.interval * LEFT_AFTER as i32
-    }
-
     fn watcher(&self) -> Option<Watcher> {
-        let left_after_seconds = self.silence().max(HEARD_OF_WITHIN).num_seconds();
+        let left_after_seconds = LEFT_AFTER.num_seconds();
         Some(Watcher { policy: self.policy.clone()?, left_after_seconds })
     }
 

@@ -20,8 +20,7 @@ const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >>
 const USAGE: i32 = 64;
 
 fn take_up(url: &str) -> Ran {
-    let flags = [&["watch", "--database", url, "--session", "agent"], &POLICY[..], &["--", "true"]].concat();
-    sweep(flags).run()
+    sweep(["watch", "--database", url, "--session", "agent", "--", "true"]).run()
 }
 
 on_each_database! {
@@ -160,6 +159,8 @@ on_each_database! {
 
         let reason = world.text("reason", "recoveries where action = 'escalate'");
         assert_eq!(reason.as_deref(), Some("nobody delivers commands to it"));
+        let long_ago = world.ago(1);
+        world.run(&format!("update sessions set updated_at = {long_ago}"));
         let taken = take_up(&world.url);
         assert_eq!(taken.code, 0, "{taken}");
         assert_eq!(world.agents_commands("status = 'failed'"), 1, "it was meant for the process before");
