@@ -1,7 +1,7 @@
 -- The roles that sweep runs as, and the least that each needs:
 --   sweeper         sweeps
 --   sweep_reader    looks: dry runs, status, explain, metrics
---   sweep_operator  has something done: sweep wake, nudge, relaunch, heartbeat, pause, resume, fail-step, skip-step; exempt; and looks
+--   sweep_operator  has something done: sweep wake, sweep session …, sweep step …, sweep exempt; and looks
 --
 --   psql -X -f deploy/postgres/role.sql "$OWNER_URL"
 --

@@ -32,14 +32,14 @@ SEEN = ("agent_state", "agent_state_kind", "agent_question", "agent_state_eviden
 # What aider runs that reads at a prompt like its own: only its processes tell them apart.
 CHILDREN = {"run-node": "/run node", "run-read": "/run read -p '> ' x; echo got $x"}
 ASKING = ("permission", "trust", "login", "logged-out")
-FLAGS = {"session-silent-after": "15s", "session-waiting-after": "2s", "nudge-delay": "5s", "interval": "500ms"}
-OTHER_FLAGS = {
-    "idle": {"session-silent-after": "8s"},
+SETTINGS = {"session_silent_after": "15s", "session_waiting_after": "2s", "nudge_delay": "5s"}
+OTHER_SETTINGS = {
+    "idle": {"session_silent_after": "8s"},
     # Longer than the time between two looks at what children do, which compute while the agent starts.
-    "hang": {"session-no-progress-after": "12s"},
-    "working": {"session-no-progress-after": "12s"},
+    "hang": {"session_no_progress_after": "12s"},
+    "working": {"session_no_progress_after": "12s"},
     # On their way into it, Claude Code and Copilot stand at their composers for long.
-    "login": {"session-silent-after": "30s", "session-waiting-after": "5s"},
+    "login": {"session_silent_after": "30s", "session_waiting_after": "5s"},
 }
 
 
@@ -84,8 +84,8 @@ class Played:
         url = f"sqlite://{self.database}"
         subprocess.run([SWEEP, "migrate", "--database", url], check=True, env=stage.env, capture_output=True)
         words = [SWEEP, "watch", "--database", url, "--name", trial.name]
-        flags = FLAGS | OTHER_FLAGS.get(trial.what, {})
-        words += [word for name, value in flags.items() for word in (f"--{name}", value)]
+        settings = SETTINGS | OTHER_SETTINGS.get(trial.what, {})
+        words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
         words += ["--hooks"] if trial.hooks else []
         self.said = stage.place.base / "sweep.log"
         self.hooks = stage.place.base / "hooks.log"
