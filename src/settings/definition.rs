@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 
-use crate::conclusion::config;
 use crate::parse::{self, Choice, Entry, List, LogFormat};
 use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
@@ -111,7 +109,6 @@ pub fn paragraphs(lines: &[&str]) -> String {
 }
 
 /// Makes of the table
-/// - `Variables`, which envy reads from an environment;
 /// - for each setting a function of its name, which reads it from an environment;
 /// - for each group of `engine` the function that puts what is set into the engine's options;
 /// - `GROUPS`: what there is to know of each setting.
@@ -141,20 +138,9 @@ macro_rules! settings {
             )+}
         )+}
     ) => {
-        /// The texts of the variables, by the names of the settings: an error of envy's own would name no variable.
-        #[derive(serde::Deserialize)]
-        struct Variables {
-            $($($name: Option<String>,)+)+
-            $($($by_hand: Option<String>,)+)+
-        }
-
-        fn variables(environment: &Environment) -> Result<Variables> {
-            envy::prefixed(PREFIX).from_iter(environment.values()).context("reading the environment")
-        }
-
         $(
             $(pub fn $name(environment: &Environment) -> Result<Option<$type>> {
-                parse_value(stringify!($name), variables(environment)?.$name, &$parser)
+                environment.read(stringify!($name), &$parser)
             })+
 
             pub fn $apply(environment: &Environment, $target: &mut $engine) -> Result<()> {
@@ -165,7 +151,7 @@ macro_rules! settings {
             }
         )+
         $($(pub fn $by_hand(environment: &Environment) -> Result<Option<$by_hand_type>> {
-            parse_value(stringify!($by_hand), variables(environment)?.$by_hand, &$by_hand_parser)
+            environment.read(stringify!($by_hand), &$by_hand_parser)
         })+)+
 
         pub static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| vec![
@@ -192,13 +178,6 @@ macro_rules! settings {
     };
 }
 pub(super) use settings;
-
-/// Parses the value of a setting, if it has one; an error names the variable and what is expected.
-pub fn parse_value<T>(name: &str, value: Option<String>, parser: &impl Parser<T>) -> Result<Option<T>> {
-    let Some(value) = value else { return Ok(None) };
-    let parsed = parser.read(&value).map_err(|why| config(format!("{}: “{value}”: {why}", variable(name))))?;
-    Ok(Some(parsed))
-}
 
 /// What reads the text of a setting.
 pub trait Parser<T> {

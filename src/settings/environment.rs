@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Error, Result};
 use chrono_tz::Tz;
 use secrecy::SecretString;
 use tracing::warn;
 
-use super::definition::{Assignment, is_of_sweep, variable};
+use super::definition::{Assignment, PREFIX, Parser, is_of_sweep, variable};
 use crate::conclusion::{Failure, conclusion_of, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::screen::report::VARIABLE;
@@ -23,6 +24,8 @@ use crate::text::redact;
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, (String, SetIn)>,
+    /// The settings among the variables, by the names of the table: made when the first one is read.
+    settings: OnceLock<BTreeMap<String, String>>,
     /// The databases that the command line names.
     typed_databases: Vec<String>,
     /// What was noticed before there was a log.
@@ -72,7 +75,7 @@ impl Environment {
     /// Adds what the command line says, which wins over everything else.
     pub fn with(mut self, typed: &TypedSettings) -> Environment {
         for Assignment { name, value } in &typed.assignments {
-            self.variables.insert(variable(name), (value.clone(), SetIn::CommandLine));
+            self.set(variable(name), value.clone(), SetIn::CommandLine);
         }
         self.typed_databases.clone_from(&typed.databases);
         self
@@ -81,8 +84,13 @@ impl Environment {
     /// Sets a variable that is not set yet.
     pub(super) fn complete(&mut self, name: String, value: String, set_in: SetIn) {
         if self.get(&name).is_none() {
-            self.variables.insert(name, (value, set_in));
+            self.set(name, value, set_in);
         }
+    }
+
+    fn set(&mut self, name: String, value: String, set_in: SetIn) {
+        self.variables.insert(name, (value, set_in));
+        self.settings = OnceLock::new();
     }
 
     /// Keeps a warning until there is a log.
@@ -176,6 +184,14 @@ impl Environment {
     /// The names and values of all that is set. Some are secrets.
     pub fn values(&self) -> BTreeMap<String, String> {
         self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned()))).collect()
+    }
+
+    /// The value of a setting of the table, if it is set.
+    pub(super) fn read<T>(&self, name: &str, parser: &impl Parser<T>) -> Result<Option<T>> {
+        let settings = || envy::prefixed(PREFIX).from_iter(self.values()).expect("names and values are texts");
+        let Some(value) = self.settings.get_or_init(settings).get(name) else { return Ok(None) };
+        let value = parser.read(value).map_err(|why| config(format!("{}: “{value}”: {why}", variable(name))))?;
+        Ok(Some(value))
     }
 
     /// An error about a setting of the file, with where it stands there.

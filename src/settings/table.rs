@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 
-use super::definition::{Group, Known, PREFIX, Parser, Written, paragraphs, parse_value, settings};
+use super::definition::{Group, Known, Parser, Written, paragraphs, settings};
 use super::environment::Environment;
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
