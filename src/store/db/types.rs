@@ -72,12 +72,6 @@ impl RawInstant {
             RawInstant::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
         }
     }
-
-    /// The time, if it is one, and its age in seconds.
-    pub fn with_age(&self, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
-        let at = self.instant();
-        (at, at.map(|at| age_seconds(at, now)))
-    }
 }
 
 /// What lies in the future has no age yet.
