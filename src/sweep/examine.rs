@@ -70,7 +70,7 @@ fn transact<'a, S: Subject>(
             let attempt: Attempt<S> = take_up(db, id.clone(), context, access, None);
             let end = db.end().unwrap_or(Ok(()));
             match &attempt.stage {
-                Stage::Failed(error) if db.has_lost_a_statement(error) => transact(db, id, context, access),
+                Stage::Failed(error) if db.stops_preparing_after(error) => transact(db, id, context, access),
                 _ => (attempt, end),
             }
         }

@@ -158,9 +158,9 @@ impl DbConnection {
         }
     }
 
-    /// True if a pooler has lost a prepared statement. None is prepared from now on, at this server, so that what
+    /// If a pooler has lost a prepared statement, prepares none at this server from now on, and returns true: what
     /// failed for it can be tried again.
-    pub fn has_lost_a_statement(&mut self, error: &Error) -> bool {
+    pub fn stops_preparing_after(&mut self, error: &Error) -> bool {
         let is_lost = self.prepares && errors::is_of_a_prepared_statement(error);
         if is_lost {
             self.statement_cache.turn_off();
@@ -314,7 +314,7 @@ impl DbConnection {
         self.unfinished = Some(Finish::of_result(&answer));
         if let Err(error) = &answer {
             self.end();
-            if self.has_lost_a_statement(error) {
+            if self.stops_preparing_after(error) {
                 return self.ask(timeouts, question);
             }
         }
@@ -337,8 +337,9 @@ impl DbConnection {
     /// Asks once what each transaction would ask otherwise.
     pub fn expect_many(&mut self) -> QueryResult<()> {
         if let Db::Postgres(db) = &mut self.db {
-            self.of_this_server = Some(session::of_this_server(db)?);
-            if session::is_lent(db)? {
+            let (statements, may_ask) = session::of_this_server(db)?;
+            self.of_this_server = Some(statements);
+            if may_ask && !self.statement_cache.is_off() && session::is_lent(db)? {
                 self.statement_cache.turn_off();
             }
             self.repeats(true);

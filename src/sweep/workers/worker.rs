@@ -169,7 +169,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         }
         let attempt: Attempt<S> = take_up(db, id, context, *access, job.wake.take());
         if let Stage::Failed(error) = &attempt.stage
-            && db.has_lost_a_statement(error)
+            && db.stops_preparing_after(error)
         {
             // What failed is rolled back, whatever the reply is.
             db.end();

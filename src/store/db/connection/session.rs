@@ -66,25 +66,26 @@ pub const OF_ITS_SERVER: &str = "SELECT set_config(name, value, true) FROM (VALU
     ('client_encoding', CASE current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END)) \
     AS setting (name, value) WHERE current_setting(name, true) <> value";
 
-/// The statements of `OF_ITS_SERVER` that this server needs, to be asked for once.
-pub fn of_this_server(db: &mut PgConnection) -> QueryResult<String> {
+/// The statements of `OF_ITS_SERVER` that this server needs, to be asked for once; and whether `is_lent` may be asked,
+/// which a managed server may deny: then the first statement that is lost tells.
+pub fn of_this_server(db: &mut PgConnection) -> QueryResult<(String, bool)> {
     // PostgreSQL's own functions, wherever names are looked up.
     let settings = "pg_catalog.current_setting('server_encoding'), \
-                    pg_catalog.current_setting('transaction_timeout', true)";
-    let settings = diesel::select(sql::<(Text, Nullable<Text>)>(settings));
-    let (encoding, limit) = settings.get_result::<(String, Option<String>)>(db)?;
+                    pg_catalog.current_setting('transaction_timeout', true), \
+                    pg_catalog.has_function_privilege('pg_catalog.pg_prepared_statement()', 'EXECUTE')";
+    let settings = diesel::select(sql::<(Text, Nullable<Text>, Bool)>(settings));
+    let (encoding, limit, may_ask) = settings.get_result::<(String, Option<String>, bool)>(db)?;
     let encoding = if encoding == "SQL_ASCII" { "SQL_ASCII" } else { "UTF8" };
     let no_limit = limit.map_or("", |_| "; SET LOCAL transaction_timeout = 0");
-    Ok(format!("SET LOCAL client_encoding = '{encoding}'{no_limit}"))
+    Ok((format!("SET LOCAL client_encoding = '{encoding}'{no_limit}"), may_ask))
 }
 
 /// True if somebody else has prepared statements by diesel in this session, which is new to us: a pooler lends the
-/// session. A managed server may deny the question: then the first statement that is lost tells.
+/// session.
 pub fn is_lent(db: &mut PgConnection) -> QueryResult<bool> {
-    let may_ask = "pg_catalog.has_function_privilege('pg_catalog.pg_prepared_statement()', 'EXECUTE')";
     let is_there = "EXISTS (SELECT FROM pg_catalog.pg_prepared_statements \
                     WHERE pg_catalog.starts_with(name, '__diesel_stmt_'))";
-    Ok(diesel::select(sql::<Bool>(may_ask)).get_result(db)? && diesel::select(sql::<Bool>(is_there)).get_result(db)?)
+    diesel::select(sql::<Bool>(is_there)).get_result(db)
 }
 
 /// The mode of a transaction that makes tables; on a standby, where there is nothing to make, one that reads.
