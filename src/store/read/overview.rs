@@ -22,7 +22,7 @@ use crate::store::db::ids::IdType;
 use crate::store::db::schema::host_behavior;
 use crate::store::db::types::{LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::work::wakes::read_stuck;
+use crate::store::work::wakes::is_none_taken;
 use crate::store::{Db, Timeouts, has_any};
 use crate::text::redact;
 
@@ -252,7 +252,7 @@ impl Part for Status {
         let plans = plans_with_stalled_steps(boards);
         Ok(Status {
             wake_stuck_after_seconds: inquiry.limits.wake_stuck_after.num_seconds(),
-            empty: !has_any(db, inquiry.kinds, None)?,
+            empty: boards.work.count(BoardState::ALL) == 0 && !has_any(db, inquiry.kinds, None)?,
             orphans: boards.stranded.iter().map(|row| Stranded::new(row, now)).collect(),
             orphans_total: boards.work.count(BoardState::STRANDED),
             escalations: take(ItemKind::Escalated),
@@ -262,7 +262,7 @@ impl Part for Status {
             plans: read_summaries(db, &plans, now, inquiry.limits.step_stalled_after)?,
             stuck_wakes: take(ItemKind::StuckWake),
             stuck_wakes_total,
-            no_wake_is_taken: read_stuck(db, &inquiry.stuck_wakes())?.none_is_taken,
+            no_wake_is_taken: is_none_taken(db, &inquiry.stuck_wakes(), stuck_wakes_total)?,
             quarantined: take(ItemKind::Quarantined),
             quarantined_total,
             exemptions: count_exemptions(db, now)?,

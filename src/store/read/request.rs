@@ -7,6 +7,7 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use diesel::QueryResult;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
@@ -62,6 +63,12 @@ impl PageRequest {
             Some(at) if at.source == source => After::Row(at.since.clone(), at.key.clone()),
             Some(at) => After::Since(at.since.clone()),
         }
+    }
+
+    /// How many rows a source has on all pages, of which `read` were read for this one. They are counted only if there
+    /// may be others.
+    pub fn total(&self, read: usize, count: impl FnOnce() -> QueryResult<i64>) -> QueryResult<i64> {
+        if self.after.is_none() && read <= self.limit { Ok(read as i64) } else { count() }
     }
 
     /// The rows that are read of a source: one more than the page has tells whether there is another page.

@@ -86,10 +86,10 @@ fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         return Ok((Vec::new(), 0));
     }
     let left = || owned!(left_issues::table.into_boxed(), tenant, agent_id, inquiry.owner.names());
-    let total = left().count().get_result(db)?;
     let later = after!(left(), inquiry.page.after(ItemSource::LeftIssue), since, subject_id);
     let later = later.order((since, subject_id)).limit(inquiry.page.rows());
     let rows: Vec<LeftIssueRow> = later.select((subject_columns!(left_issues), status, since, reason)).load(db)?;
+    let total = inquiry.page.total(rows.len(), || left().count().get_result(db))?;
     let placed = rows.into_iter().filter_map(|row| {
         let key = row.subject.subject_id.clone()?;
         let (what, need, offers): (_, _, &[Offer]) = match row.status.0 == UNSTARTED {
@@ -118,10 +118,10 @@ pub fn stuck_wakes(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         return Ok((Vec::new(), 0));
     }
     let question = &inquiry.stuck_wakes();
-    let total = stuck!(question).count().get_result(db)?;
     let later = after!(stuck!(question), inquiry.page.after(ItemSource::Wake), created_at, id);
     let later = later.order((created_at, id)).limit(inquiry.page.rows());
     let rows: Vec<WakeRow> = later.select((id, kind, subject_columns!(untaken_wakes), created_at)).load(db)?;
+    let total = inquiry.page.total(rows.len(), || stuck!(question).count().get_result(db))?;
     let placed = rows.into_iter().map(|row| {
         let age = Age::at(Some(&row.created_at), inquiry.now);
         let queued_for = age.since.map_or(question.after, |since| inquiry.now - since);
@@ -168,10 +168,10 @@ fn quarantined_of(db: &mut Db, inquiry: &Inquiry, of: Kind) -> QueryResult<Sourc
         Kind::Issue => held!(issue_subjects),
         Kind::Step => held!(step_subjects),
     };
-    let total = held().count().get_result(db)?;
     let later = after!(held(), inquiry.page.after(source), quarantined_at, subject_id);
     let later = later.order((quarantined_at, subject_id)).limit(inquiry.page.rows());
     let rows: Vec<(Id, LossyText, Option<RawInstant>)> = later.select((subject_id, reason, quarantined_at)).load(db)?;
+    let total = inquiry.page.total(rows.len(), || held().count().get_result(db))?;
     let placed = rows.into_iter().map(|(id, why, at)| {
         let Label { id, tenant, identifier } = find::label(db, of, &id)?.unwrap_or_else(|| Label::of_id(id));
         let subject = SubjectRef { kind: Some(of), id: Some(id.clone()), tenant, identifier, ..SubjectRef::default() };

@@ -67,8 +67,7 @@ pub fn read_stuck(db: &mut Db, question: &StuckQuestion) -> QueryResult<StuckWak
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
     let (count, oldest): (i64, Option<RawInstant>) = stuck!(question).select(columns).get_result(db)?;
-    // Asked only when it matters: a host may have to look through its runs.
-    let none_is_taken = 0 < count && is_readable(db, "wake_pickups")? && is_none_taken(db, question)?;
+    let none_is_taken = is_none_taken(db, question, count)?;
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
 }
 
@@ -82,8 +81,12 @@ pub fn count_stuck(db: &mut Db, question: &StuckQuestion) -> QueryResult<i64> {
 
 /// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were
 /// taken up, says nothing of who runs the agents, and neither does one whose agent was terminated.
-fn is_none_taken(db: &mut Db, question: &StuckQuestion) -> QueryResult<bool> {
+pub fn is_none_taken(db: &mut Db, question: &StuckQuestion, stuck: i64) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
+    // Asked only when it matters: a host may have to look through its runs.
+    if stuck == 0 || !is_readable(db, "wake_pickups")? {
+        return Ok(false);
+    }
     let now = question.now;
     let that_count = stuck!(question).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
     let newest: Option<RawInstant> = that_count.select(max(created_at)).get_result(db)?;
