@@ -1,159 +1,6 @@
-begin; set local search_path = pg_catalog, pg_temp;
-create schema if not exists sweep;
-do $$
-declare
-    refusal text;
-begin
-    for refusal in
--- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
--- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
--- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
-with recursive me as (
-    select oid, rolname, rolsuper from pg_roles where rolname = session_user
-), trusted (role) as (
-    select r.oid from pg_roles r, me
-    where r.rolsuper or not me.rolsuper and pg_has_role(
-        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
--- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
--- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
--- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
-), reached (class, id, user_class, user_id, user_column) as (
-    select class, id, class, id, 0 from roots
-    union
-    select further.* from reached r cross join lateral (
-        select classid, objid, classid, objid, 0 from pg_depend
-        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
-          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
-        union all
-        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
-        union all
-        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
-        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
-        union all
-        select refclassid, refobjid, classid, objid, objsubid from pg_depend
-        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
-          and not (refclassid = 'pg_class'::regclass
-                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
-    ) further
-), uses (class, id, used_by) as (
-    select class, id, case when user_id <> id then
-        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
-    from reached
--- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
--- roles, such as the schema public: a schema runs nothing.
-), foreign_owned (class, id, owner) as (
-    select * from (
-        select classid, objid, refobjid from pg_shdepend
-        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
-        union
-        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-        union
-        select 'pg_proc'::regclass, oid, proowner from pg_proc
-        union
-        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
-        union
-        select 'pg_operator'::regclass, oid, oprowner from pg_operator
-    ) owned (class, id, owner)
-    where owner not in (select role from trusted)
--- Rights of such roles on relations, and on parts of these: on columns.
-), foreign_rights (relation, part, privilege, grantee) as (
-    select * from (
-        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
-        union all
-        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
-    ) granted (relation, part, privilege, grantee)
-    where grantee not in (select role from trusted)
-), names (role, name) as (
-    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
-),
--- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
--- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
--- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
--- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
-here as (
-    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
-), relations as (
-    select c.* from pg_class c join here on relnamespace = here.oid
-), roots (class, id) as (
-    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
-    union all
-    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
-    union all
-    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
-), things (place, class, id, owner, used_by) as (
-    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
-    where nspowner not in (select role from trusted) or not pg_has_role(
-        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
-    union all
-    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
-    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
-    union all
-    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
-), ledger (relation, writes) as (
-    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
-           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
-           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
-), written_views (relation) as (
-    -- A host's work stands in views that are written to; all other views are there to be read.
-    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
-), writers (role) as (
-    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
-), grants (what, privilege, grantee) as (
-    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
-    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
-       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
-       or privilege in ('INSERT', 'UPDATE', 'DELETE')
-          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
-                   when relname in (select l.relation from ledger l) then not exists (
-                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
-              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
-    union all
-    select 'function ' || identity, privilege_type, grantee
-    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
-         pg_identify_object('pg_proc'::regclass, f.oid, 0)
-    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
-), refusals (place, what, sentence) as (
-    select place, identity, format(
-        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
-        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
-        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
-        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
-        case when used_by is null then ' (drop schema sweep cascade)' end)
-    from me, things cross join lateral pg_identify_object(class, id, 0)
-    union all
-    select 4, '', format(
-        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
-        'revoke create on schema sweep from %1$s', name)
-    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
-    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
-    union all
-    select 5, what, format(
-        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
-        name, privilege, what)
-    from grants join names on role = grantee
-    union all
-    select 6, r.rolname, format(
-        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
-        'or use a role that is none',
-        me.rolname, r.rolname)
-    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
-)
-select sentence from refusals order by place, what, sentence limit 1
-    loop
-        raise exception '%', refusal;
-    end loop;
-    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
-end $$;
-set local search_path = sweep, pg_temp;
-create table if not exists __diesel_schema_migrations (
-    version varchar(50) primary key not null,
-    run_on timestamp not null default current_timestamp
-);
-
 -- postgres/2026-11-24-001000_ids
 -- The type of the host's ids. sweep binds each id as text and casts it to this domain: decisions.md#ids
 create domain id as uuid;
-insert into __diesel_schema_migrations (version) values ('20261124001000');
 
 -- ledger/2026-11-24-001001_ledger
 -- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
@@ -291,7 +138,6 @@ create index notifications_message on notifications (message_id) where delivered
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
-insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
 -- Views of the ledger for other views.
@@ -312,7 +158,6 @@ from recoveries r where r.settled_at is null;
 -- The exemptions of agents.
 create view agent_exemptions as
 select subject_id as agent_id, reason, until from exemptions where kind = 'agent';
-insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/native/both/2026-11-24-001101_work
 -- The control plane that sweep brings when there is no other host: the work, its agents, and the runs of the work.
@@ -510,7 +355,6 @@ select id as subject_id, watcher, updated_at as heard_of_at from sessions where 
 create view host_behavior as
 select cast(0.5 as float8) as run_end_grace_seconds,  -- how long the host has to say what follows the end of a run
        'set it to in progress or todo' as resume_advice;  -- how a person resumes a blocked issue
-insert into __diesel_schema_migrations (version) values ('20261124001101');
 
 -- hosts/native/postgres/2026-11-24-001102_triggers
 alter table issues add foreign key (checkout_run_id) references runs;
@@ -539,7 +383,6 @@ execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.
 revoke execute on function log_recovery, notify_of_run_end from public;
-insert into __diesel_schema_migrations (version) values ('20261124001102');
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
@@ -581,7 +424,6 @@ where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', '
 union all
 select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
-insert into __diesel_schema_migrations (version) values ('20261124001351');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
@@ -666,7 +508,6 @@ from (
     where c.action = 'continue'
 ) c
 where reported_at is not null;
-insert into __diesel_schema_migrations (version) values ('20261124001352');
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
 -- The candidates among the issues.
@@ -698,7 +539,6 @@ select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
   and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
-insert into __diesel_schema_migrations (version) values ('20261124001353');
 
 -- facts/issue/postgres/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
@@ -824,7 +664,6 @@ left join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
 ) unserved on true;
-insert into __diesel_schema_migrations (version) values ('20261124001354');
 
 -- facts/step/both/2026-11-24-001355_step_candidates
 -- The candidates among the steps of plans.
@@ -852,7 +691,6 @@ select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p
 from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
 where r.kind = 'step' and r.settled_at is null
   and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
-insert into __diesel_schema_migrations (version) values ('20261124001355');
 
 -- facts/step/postgres/2026-11-24-001356_step_facts
 -- The facts of a plan step that decide. docs/host-reference.md explains every column.
@@ -946,7 +784,6 @@ left join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'step' and c.subject_id = s.id and c.created_at >= episode.began_at
 ) unserved on true;
-insert into __diesel_schema_migrations (version) values ('20261124001356');
 
 -- facts/session/both/2026-11-24-001357_session_candidates
 -- The candidates among the sessions.
@@ -978,7 +815,6 @@ select s.id, coalesce(s.agent_id, s.id), coalesce(s.ended_at, s.last_activity_at
 from recoveries r join sessions s on s.id = r.subject_id
 where r.kind = 'session' and r.settled_at is null
   and not exists (select 1 from unattended_sessions u where u.subject_id = s.id);
-insert into __diesel_schema_migrations (version) values ('20261124001357');
 
 -- facts/session/both/2026-11-24-001358_session_facts
 -- The facts of a session that decide. docs/host-reference.md explains every column.
@@ -1097,13 +933,11 @@ left join agents a on a.id = s.agent_id
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;
-insert into __diesel_schema_migrations (version) values ('20261124001358');
 
 -- board/agents/2026-11-24-001400_agent_names
 -- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
-insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/session/2026-11-24-001401_session_state
 -- The facts and exemptions by which sweep decides.
@@ -1214,7 +1048,6 @@ from session_states w
 left join lateral (
     select * from session_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
 ) d on true;
-insert into __diesel_schema_migrations (version) values ('20261124001401');
 
 -- board/issue/2026-11-24-001402_issue_state
 -- The facts and exemptions by which sweep decides.
@@ -1330,7 +1163,6 @@ union all
 select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
 from escalated_issues e
 left join board_texts t on t.reason = 'escalated';
-insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- board/step/2026-11-24-001403_step_state
 -- The facts and exemptions by which sweep decides.
@@ -1419,7 +1251,6 @@ from step_states w
 left join lateral (
     select * from step_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
 ) d on true;
-insert into __diesel_schema_migrations (version) values ('20261124001403');
 
 -- take/session/2026-11-24-001404_take_session
 -- Locks the session with its agent, against a pause, and with its issue, so that a sweep of issues does not continue it as well.
@@ -1446,7 +1277,6 @@ begin
 end $$;
 revoke execute on function take_session from public;
 comment on function take_session is 'called by sweeps';
-insert into __diesel_schema_migrations (version) values ('20261124001404');
 
 -- take/issue/2026-11-24-001405_take_issue
 -- Locks the issue with its agent, so that a pause and a wake exclude each other.
@@ -1472,7 +1302,6 @@ begin
 end $$;
 revoke execute on function take_issue from public;
 comment on function take_issue is 'called by sweeps';
-insert into __diesel_schema_migrations (version) values ('20261124001405');
 
 -- take/step/2026-11-24-001406_take_step
 -- Locks the step with its plan, whose status may change, with its agent, against a pause, and with its issue:
@@ -1501,7 +1330,6 @@ begin
 end $$;
 revoke execute on function take_step from public;
 comment on function take_step is 'called by sweeps';
-insert into __diesel_schema_migrations (version) values ('20261124001406');
 
 -- take/all/2026-11-24-001407_locks
 -- To lock a row, a role needs the right to update one of its columns, and is given that on the id. An update by this right could
@@ -1536,157 +1364,3 @@ begin
                         'execute function refuse_mere_update()', name) end;
     end loop;
 end $$;
-insert into __diesel_schema_migrations (version) values ('20261124001407');
-
-insert into host (name, files, relations)
-values ('native', null, (select jsonb_agg(relname order by relname) from pg_class
-    where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v')))
-on conflict (only_row) do update
-    set name = excluded.name, files = excluded.files, relations = excluded.relations;
-UPDATE policy SET vocabulary = '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', clock_ahead_max_seconds = 60;
-INSERT INTO policy (attempts_max, attempts_per_day_max, clock_ahead_max_seconds, nudge_delay_seconds, orphan_grace_seconds, run_silent_after_seconds, session_silent_after_seconds, step_stalled_after_seconds, vocabulary, wake_stuck_after_seconds) VALUES (1, 4, 60, 120, 120, 3600, 300, 1800, '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', 3600) ON CONFLICT DO NOTHING;
-do $$
-declare
-    refusal text;
-begin
-    for refusal in
--- Every query of this folder begins with this text: which roles this role trusts, and what the relations and triggers in `roots` run.
--- A role trusts superusers, who may do everything anyway, and those whose rights are its own; a superuser is not asked whether he
--- wants to be a member of a role, and trusts only superusers. The right to administer a role (PostgreSQL 16) gives none of its rights.
-with recursive me as (
-    select oid, rolname, rolsuper from pg_roles where rolname = session_user
-), trusted (role) as (
-    select r.oid from pg_roles r, me
-    where r.rolsuper or not me.rolsuper and pg_has_role(
-        me.oid, r.oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)
--- What these run, with what uses each: all that belongs to a table or type (defaults, constraints, triggers, rules, policies,
--- indexes), the tables that inherit from a table or refer to it by a key, and all that any of these uses: functions, types, operators,
--- other tables. A table to which a key refers runs nothing, and neither does the row type of a table.
-), reached (class, id, user_class, user_id, user_column) as (
-    select class, id, class, id, 0 from roots
-    union
-    select further.* from reached r cross join lateral (
-        select classid, objid, classid, objid, 0 from pg_depend
-        where refclassid = r.class and refobjid = r.id and deptype in ('a', 'i')
-          and not (refclassid = 'pg_class'::regclass and classid = 'pg_type'::regclass)
-        union all
-        select r.class, inhrelid, r.class, inhrelid, 0 from pg_inherits where r.class = 'pg_class'::regclass and inhparent = r.id
-        union all
-        select r.class, conrelid, 'pg_constraint'::regclass, oid, 0 from pg_constraint
-        where r.class = 'pg_class'::regclass and contype = 'f' and confrelid = r.id
-        union all
-        select refclassid, refobjid, classid, objid, objsubid from pg_depend
-        where classid = r.class and objid = r.id and refclassid not in ('pg_namespace'::regclass, 'pg_extension'::regclass)
-          and not (refclassid = 'pg_class'::regclass
-                   and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
-    ) further
-), uses (class, id, used_by) as (
-    select class, id, case when user_id <> id then
-        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
-    from reached
--- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
--- roles, such as the schema public: a schema runs nothing.
-), foreign_owned (class, id, owner) as (
-    select * from (
-        select classid, objid, refobjid from pg_shdepend
-        where dbid = (select oid from pg_database where datname = current_database()) and refclassid = 'pg_authid'::regclass and deptype = 'o'
-        union
-        select 'pg_class'::regclass, oid, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-        union
-        select 'pg_proc'::regclass, oid, proowner from pg_proc
-        union
-        select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
-        union
-        select 'pg_operator'::regclass, oid, oprowner from pg_operator
-    ) owned (class, id, owner)
-    where owner not in (select role from trusted)
--- Rights of such roles on relations, and on parts of these: on columns.
-), foreign_rights (relation, part, privilege, grantee) as (
-    select * from (
-        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
-        union all
-        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
-    ) granted (relation, part, privilege, grantee)
-    where grantee not in (select role from trusted)
-), names (role, name) as (
-    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
-),
--- Who owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the role that
--- migrates; and so may the owner of anything that sweep's tables or their triggers use, and a role that may put a trigger or a key
--- there. So all of it must belong to a role that is trusted, nobody else may add to it, and of the ledger nobody else may write
--- what deploy/postgres/role.sql lets nobody write. One sentence about the first thing that is otherwise; no row when all is well.
-here as (
-    select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
-), relations as (
-    select c.* from pg_class c join here on relnamespace = here.oid
-), roots (class, id) as (
-    select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
-    union all
-    select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
-    union all
-    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
-), things (place, class, id, owner, used_by) as (
-    select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
-    where nspowner not in (select role from trusted) or not pg_has_role(
-        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
-    union all
-    select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
-    join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
-    union all
-    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
-), ledger (relation, writes) as (
-    values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
-           ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
-           ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
-), written_views (relation) as (
-    -- A host's work stands in views that are written to; all other views are there to be read.
-    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
-), writers (role) as (
-    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
-), grants (what, privilege, grantee) as (
-    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
-    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
-       -- Everybody is none of that file's roles. Of a host's own table in this schema its owner says what others may write.
-       or privilege in ('INSERT', 'UPDATE', 'DELETE')
-          and case when grantee = 0 then relkind <> 'r' or relname in (select l.relation from ledger l)
-                   when relname in (select l.relation from ledger l) then not exists (
-                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
-              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
-    union all
-    select 'function ' || identity, privilege_type, grantee
-    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
-         pg_identify_object('pg_proc'::regclass, f.oid, 0)
-    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
-), refusals (place, what, sentence) as (
-    select place, identity, format(
-        'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
-        'If it is not sweep''s, drop it%7$s; if it is, migrate as %4$I',
-        type, identity, used_by, pg_get_userbyid(owner), me.rolname,
-        case when me.rolsuper then 'a superuser who does not own it' else 'no member of that role' end,
-        case when used_by is null then ' (drop schema sweep cascade)' end)
-    from me, things cross join lateral pg_identify_object(class, id, 0)
-    union all
-    select 4, '', format(
-        'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
-        'revoke create on schema sweep from %1$s', name)
-    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
-    where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
-    union all
-    select 5, what, format(
-        'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
-        name, privilege, what)
-    from grants join names on role = grantee
-    union all
-    select 6, r.rolname, format(
-        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
-        'or use a role that is none',
-        me.rolname, r.rolname)
-    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
-)
-select sentence from refusals order by place, what, sentence limit 1
-    loop
-        raise exception '%', refusal;
-    end loop;
-    perform set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep';
-end $$;
-commit;

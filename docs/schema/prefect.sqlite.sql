@@ -1,9 +1,3 @@
-begin;
-create table if not exists sweep___diesel_schema_migrations (
-    version varchar(50) primary key not null,
-    run_on timestamp not null default current_timestamp
-);
-
 -- ledger/2026-11-24-001001_ledger
 -- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
 -- notifications for people. Each text has a bound, since a sweep reads all of them.
@@ -139,16 +133,6 @@ create index sweep_notifications_message on sweep_notifications (message_id) whe
 create index sweep_notifications_dead on sweep_notifications (dead_at) where dead_at is not null;
 create index sweep_notifications_of_guard on sweep_notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index sweep_notifications_of_wakes on sweep_notifications (destination, part, created_at, id) where event = 'wakes_stuck';
-insert into sweep___diesel_schema_migrations (version) values ('20261124001001');
-
-delete from sweep_host;
-insert into sweep_host (name, files, relations)
-values ('prefect', null, (select json_group_array(name) from sqlite_master where type in ('table', 'view')));
-UPDATE sweep_policy SET vocabulary = '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', clock_ahead_max_seconds = 60;
-INSERT INTO sweep_policy (attempts_max, attempts_per_day_max, clock_ahead_max_seconds, nudge_delay_seconds, orphan_grace_seconds, run_silent_after_seconds, session_silent_after_seconds, step_stalled_after_seconds, vocabulary, wake_stuck_after_seconds) SELECT 1, 4, 60, 120, 120, 3600, 300, 1800, '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', 3600 WHERE NOT EXISTS (SELECT 1 FROM sweep_policy);
-commit;
-
--- For each connection
 
 -- ledger_views/2026-11-24-001002_ledger_views
 -- Views of the ledger for other views.

@@ -1,9 +1,3 @@
-begin;
-create table if not exists __diesel_schema_migrations (
-    version varchar(50) primary key not null,
-    run_on timestamp not null default current_timestamp
-);
-
 -- ledger/2026-11-24-001001_ledger
 -- sweep's own tables, on every host: its sweeps, what they did about each subject, what operators said, what failed, and the
 -- notifications for people. Each text has a bound, since a sweep reads all of them.
@@ -139,7 +133,6 @@ create index notifications_message on notifications (message_id) where delivered
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
-insert into __diesel_schema_migrations (version) values ('20261124001001');
 
 -- ledger_views/2026-11-24-001002_ledger_views
 -- Views of the ledger for other views.
@@ -160,7 +153,6 @@ from recoveries r where r.settled_at is null;
 -- The exemptions of agents.
 create view agent_exemptions as
 select subject_id as agent_id, reason, until from exemptions where kind = 'agent';
-insert into __diesel_schema_migrations (version) values ('20261124001002');
 
 -- hosts/native/both/2026-11-24-001101_work
 -- The control plane that sweep brings when there is no other host: the work, its agents, and the runs of the work.
@@ -358,7 +350,6 @@ select id as subject_id, watcher, updated_at as heard_of_at from sessions where 
 create view host_behavior as
 select cast(0.5 as real) as run_end_grace_seconds,  -- how long the host has to say what follows the end of a run
        'set it to in progress or todo' as resume_advice;  -- how a person resumes a blocked issue
-insert into __diesel_schema_migrations (version) values ('20261124001101');
 
 -- hosts/native/sqlite/2026-11-24-001102_triggers
 -- Copies each row of the ledger into the host's activity log: decisions.md#the-activity-log
@@ -367,7 +358,6 @@ create trigger log_recovery after insert on recoveries begin
     values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id,
             json_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id));
 end;
-insert into __diesel_schema_migrations (version) values ('20261124001102');
 
 -- facts/shared/sqlite/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
@@ -416,7 +406,6 @@ select s.id as step_id from plan_steps s
 where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
    or exists (select 1 from wakes w join runs r on r.wake_id = w.id
               where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
-insert into __diesel_schema_migrations (version) values ('20261124001351');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
@@ -501,7 +490,6 @@ from (
     where c.action = 'continue'
 ) c
 where reported_at is not null;
-insert into __diesel_schema_migrations (version) values ('20261124001352');
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
 -- The candidates among the issues.
@@ -533,7 +521,6 @@ select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
   and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
-insert into __diesel_schema_migrations (version) values ('20261124001353');
 
 -- facts/issue/sqlite/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
@@ -643,7 +630,6 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 join issue_pending pending on pending.issue_id = i.id
 join issue_episodes episode on episode.issue_id = i.id;
-insert into __diesel_schema_migrations (version) values ('20261124001354');
 
 -- facts/step/both/2026-11-24-001355_step_candidates
 -- The candidates among the steps of plans.
@@ -671,7 +657,6 @@ select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p
 from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
 where r.kind = 'step' and r.settled_at is null
   and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
-insert into __diesel_schema_migrations (version) values ('20261124001355');
 
 -- facts/step/sqlite/2026-11-24-001356_step_facts
 -- The facts of a plan step that decide. docs/host-reference.md explains every column.
@@ -768,7 +753,6 @@ left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 join step_pending pending on pending.step_id = s.id
 join step_episodes episode on episode.step_id = s.id;
-insert into __diesel_schema_migrations (version) values ('20261124001356');
 
 -- facts/session/both/2026-11-24-001357_session_candidates
 -- The candidates among the sessions.
@@ -800,7 +784,6 @@ select s.id, coalesce(s.agent_id, s.id), coalesce(s.ended_at, s.last_activity_at
 from recoveries r join sessions s on s.id = r.subject_id
 where r.kind = 'session' and r.settled_at is null
   and not exists (select 1 from unattended_sessions u where u.subject_id = s.id);
-insert into __diesel_schema_migrations (version) values ('20261124001357');
 
 -- facts/session/both/2026-11-24-001358_session_facts
 -- The facts of a session that decide. docs/host-reference.md explains every column.
@@ -919,13 +902,11 @@ left join agents a on a.id = s.agent_id
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;
-insert into __diesel_schema_migrations (version) values ('20261124001358');
 
 -- board/agents/2026-11-24-001400_agent_names
 -- The names of agents. A count by agent joins them last, since there may be very many rows.
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
-insert into __diesel_schema_migrations (version) values ('20261124001400');
 
 -- board/session/2026-11-24-001401_session_state
 -- The facts and exemptions by which sweep decides.
@@ -1023,7 +1004,6 @@ create view session_work_state as
 select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since
 from session_states w
 left join session_details d on d.subject_id = w.subject_id and d.reason = w.reason;
-insert into __diesel_schema_migrations (version) values ('20261124001401');
 
 -- board/issue/2026-11-24-001402_issue_state
 -- The facts and exemptions by which sweep decides.
@@ -1125,7 +1105,6 @@ union all
 select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
 from escalated_issues e
 left join board_texts t on t.reason = 'escalated';
-insert into __diesel_schema_migrations (version) values ('20261124001402');
 
 -- board/step/2026-11-24-001403_step_state
 -- The facts and exemptions by which sweep decides.
@@ -1204,11 +1183,3 @@ create view step_work_state as
 select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, d.plan_id
 from step_states w
 left join step_details d on d.subject_id = w.subject_id and d.reason = w.reason;
-insert into __diesel_schema_migrations (version) values ('20261124001403');
-
-delete from host;
-insert into host (name, files, relations)
-values ('native', null, (select json_group_array(name) from sqlite_master where type in ('table', 'view')));
-UPDATE policy SET vocabulary = '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', clock_ahead_max_seconds = 60;
-INSERT INTO policy (attempts_max, attempts_per_day_max, clock_ahead_max_seconds, nudge_delay_seconds, orphan_grace_seconds, run_silent_after_seconds, session_silent_after_seconds, step_stalled_after_seconds, vocabulary, wake_stuck_after_seconds) SELECT 1, 4, 60, 120, 120, 3600, 300, 1800, '{"wakeable":["active","idle","running","error"],"finished":["done","cancelled"],"needs_person":["waiting","exhausted"],"reasons":{"crashed":{"state":"crashed","text":"it crashed with exit code {exit_code}"},"crashed_unseen":{"state":"crashed","text":"it crashed by a signal, or unseen"},"declared_wait":{"state":"waiting","text":"it waits: "},"escalated":{"state":"escalated","text":"escalated, a person has not answered yet"},"escalated_crash":{"state":"escalated","text":"it crashed with exit code {exit_code}"},"escalated_crash_unseen":{"state":"escalated","text":"it crashed by a signal, or unseen"},"exempt":{"state":"exempt","text":"exempt: "},"host_plan":{"state":"active","text":"its host is not done with its last run: "},"live_run":{"state":"active","text":"a run is live"},"no_such_agent":{"state":"skipped","text":"its agent does not exist"},"obstacle":{"state":"skipped","text":""},"orphaned":{"state":"orphaned","text":"nobody is working on it"},"pending_command":{"state":"queued","text":"a command is on its way to it"},"pending_wake":{"state":"queued","text":"a wake is queued"},"recent":{"state":"active","text":"it is not idle for long enough"},"silent":{"state":"silent","text":"it shows no sign of life"},"stalled":{"state":"stalled","text":"nobody is working on it"},"stuck_wake":{"state":"queued","text":"stuck wake"},"unavailable":{"state":"skipped","text":"{agent} is {status}"}}}', 3600 WHERE NOT EXISTS (SELECT 1 FROM policy);
-commit;
