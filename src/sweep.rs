@@ -5,7 +5,7 @@
 //!
 //! # Example
 //! ```
-//! use sweep::store::{Access, migrate, open::Url};
+//! use sweep::store::{Access, connect::open::Url, hosts::migrate};
 //! use sweep::sweep::{Cancel, Options, run};
 //!
 //! # fn main() -> anyhow::Result<()> {
