@@ -162,24 +162,25 @@ fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
     }
 }
 
-/// It shows the message, and is busy from then on until its menu takes what it finds: the return key is none of it.
+/// The agent shows the message, and is busy from then on until its menu takes what it finds: the return key is none of
+/// that. The menu comes up after the nudge was refused, or during the nudge; its agent reads on after the refusal.
 #[test]
 fn a_return_key_that_nobody_has_read_answers_nothing() {
-    // The menu reads at once after a long pause, or some time after a short one.
-    for (before, after) in [("4", "0"), ("0.2", "4")] {
+    const REFUSED: &str = "until [ -e refused ]; do sleep 0.05 < /dev/null &> /dev/null; done";
+    let at_once = format!("sleep 0.2 < /dev/null &> /dev/null; {MENU}; {REFUSED}");
+    for comes_up in [format!("{REFUSED}; {MENU}"), at_once] {
         let mut world = World::new(On::Sqlite);
         let message = "read -N1; printf '('; read -N12; printf 'sweep) go on'";
-        let comes_up =
-            format!("sleep {before} < /dev/null &> /dev/null; {MENU}; sleep {after} < /dev/null &> /dev/null");
         let mut watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {message}; {comes_up}; {KEEP}"));
         until_it_takes_nudges(&mut world);
         world.queue("nudge", "go on");
         until_refused(&mut world);
+        fs::write(watcher.file("refused"), "").expect("a file");
         watcher.until_it_prints("Do you want to proceed?");
         watcher.screen.types("n");
 
         let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| got.contains('n'));
-        assert_eq!(wait_for("the answer of a person", got), "n", "the menu read {after}s after it was drawn");
+        assert_eq!(wait_for("the answer of a person", got), "n", "{comes_up}");
         watcher.stop();
     }
 }
