@@ -11,9 +11,9 @@ pub mod hosts;
 pub mod read;
 pub mod work;
 
-pub use db::backends::Db;
+pub use db::Db;
 pub use db::connection::{Abort, Access, DbConnection, Durable, Ending, Finish, Timeouts};
-pub use db::label::Label;
+pub use db::lists::Label;
 pub use db::written::Writes;
 pub use work::candidates::Nominated;
 pub(crate) use work::subject::for_kind;

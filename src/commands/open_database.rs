@@ -15,7 +15,7 @@ use crate::settings::database::find_database;
 use crate::settings::resolve::policy;
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::errors::Refused;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::exemptions::{self, Exempt, Wanted};
 use crate::store::work::find::Found;

@@ -14,7 +14,7 @@ use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
 use crate::settings::Environment;
 use crate::store::db::errors::Refused;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::find::{among, find, label_of_row};
 use crate::store::work::quarantine::{self, Failure};

@@ -11,7 +11,7 @@ use minijinja::{Environment, Value};
 use crate::conclusion::{Failure, config};
 use crate::rules::{Id, Kind};
 use crate::store::db::dialect::Dialect;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::folders::{Host, strict_templates};
 use crate::text::redact;
 

@@ -12,7 +12,7 @@ use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::connect::sandbox::{Outsider, Sandbox};
 use crate::store::connect::snapshot::{self, ColumnValues, Rows};
 use crate::store::db::errors;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::rights;
 use crate::store::{Access, Db, Timeouts, for_kind, read_alone};

@@ -17,8 +17,8 @@ use uuid::Uuid;
 use crate::conclusion::{config, unavailable, usage};
 use crate::rules::Id;
 use crate::store::connect::open::{Url, refuse_at_first_look};
-use crate::store::db::ids::IdType;
 use crate::store::db::schema::host_behavior;
+use crate::store::db::types::IdType;
 use crate::store::hosts::migrate;
 use crate::store::{Access, Db, DbConnection, Timeouts};
 

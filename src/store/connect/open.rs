@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use migrate::SetUp;
 
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
-pub use crate::store::db::connection::StatementCache;
 use crate::store::db::dialect::Dialect;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::folders::Host;
@@ -23,8 +23,9 @@ use crate::store::hosts::migrate;
 use crate::store::hosts::rights::{self, Purpose};
 use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 use conninfo::Conninfo;
-use migrate::SetUp;
 use patience::{FALLEN_SILENT, Patience};
+
+pub use crate::store::db::connection::StatementCache;
 
 /// The place of a database.
 #[derive(Clone, PartialEq)]

@@ -25,6 +25,7 @@ use crate::store::hosts::catalog;
 use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate::refuse_lending;
 use crate::store::{Access, Db};
+
 pub use outsider::Outsider;
 
 /// A larger database is hardly one that was made to be copied.

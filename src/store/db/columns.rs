@@ -14,7 +14,7 @@ use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, SqlType, Text, 
 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::db::backends::MultiBackend;
+use crate::store::db::MultiBackend;
 use crate::store::db::errors::{self, UnreadableColumn};
 use crate::store::db::types::{IsOneOf, LossyText, sql};
 

@@ -6,7 +6,6 @@
 mod session;
 pub(in crate::store) mod sqlite;
 pub(in crate::store) mod sqlite_guard;
-mod statements;
 
 use std::sync::Arc;
 
@@ -20,9 +19,10 @@ use crate::store::Db;
 use crate::store::db::dialect::Dialect;
 use crate::store::db::errors;
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, FLUSHING_COMMIT, OF_ITS_SERVER};
-pub use session::{Durable, Timeouts};
 use sqlite_guard::Allowance;
-pub use statements::StatementCache;
+
+pub use session::StatementCache;
+pub use session::{Durable, Timeouts};
 
 /// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
 macro_rules! for_each_row {

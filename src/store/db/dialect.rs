@@ -5,7 +5,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use crate::store::db::backends::Db;
+use crate::store::db::Db;
 use crate::store::db::types::sql::Instant;
 
 /// The kind of a database.

@@ -20,7 +20,7 @@ use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
 use crate::rules::Id;
-use crate::store::db::backends::{MultiBackend, MultiRawValue};
+use crate::store::db::{MultiBackend, MultiRawValue};
 
 pub mod sql {
     use diesel::query_builder::QueryId;
@@ -159,7 +159,7 @@ readable!(Text: LossyText);
 readable!(sql::Document: WrittenDocument);
 
 mod ids;
-pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
+pub use ids::{Bound, FROM_TEXT, IdType, IsOneOf, around_text};
 
 impl FromSql<sql::Key, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {

@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::{BigInt, Integer, Nullable};
 
 use crate::store::Db;
-use crate::store::db::backends::MultiBackend;
+use crate::store::db::MultiBackend;
 
 /// What is written about one subject, in this order. On PostgreSQL it is one statement, and so one round trip; whatever
 /// its triggers do, they do not see what comes later. A row that is updated comes before what may fire a trigger, since

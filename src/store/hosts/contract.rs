@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::rules::Kind;
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::folders::{FILES, Host};
+
 pub(in crate::store) use check::refuse_unlike;
 
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {

@@ -20,10 +20,11 @@ use sha2::{Digest, Sha256};
 use crate::conclusion::{Failure, config};
 use crate::rules::Kind;
 use crate::store::db::dialect::Dialect;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::links::{HostUrl, Links};
-pub use folder::in_directory;
 use manifest::Manifest;
+
+pub use folder::in_directory;
 pub(in crate::store) use recognition::{detect, refuse_unfit};
 pub(in crate::store) use record::{RECORD, SchemaRecord, gone, record, recorded, recorded_by_guest, statements};
 pub use skeleton::skeleton;

@@ -1,8 +1,7 @@
 //! What a person runs to have the agent of an issue go on, as the facts of its host say (`resume_commands`): calls of
 //! the host's own API, and statements for the owner of its tables.
 
-use diesel::QueryResult;
-use diesel::deserialize;
+use diesel::{QueryResult, deserialize};
 use serde::Deserialize;
 use serde_json::Value;
 

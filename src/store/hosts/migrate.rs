@@ -18,17 +18,18 @@ use diesel_migrations::MigrationHarness;
 
 use crate::conclusion::{Failure, config, unavailable, usage};
 use crate::store::Db;
-use crate::store::db::backends::MultiBackend;
+use crate::store::db::MultiBackend;
 use crate::store::db::connection::{DbConnection, OURS};
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
 use crate::store::hosts::folders::{self, Host};
 use crate::store::hosts::{boards, contract, guest, rights};
-pub(in crate::store) use found::refuse_unmigrated;
 use found::{FoundSchema, read_record, read_schema, refuse_broken, refuse_untrusted, refuse_without};
+use trust::{is_duplicate, refuse_strangers, take_turn};
+
+pub(in crate::store) use found::refuse_unmigrated;
 pub use found::{Listen, SetUp, Superuser, Wanted};
 pub(in crate::store) use trust::refuse_lending;
-use trust::{is_duplicate, refuse_strangers, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights

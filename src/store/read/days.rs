@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::Result;
-
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};

@@ -7,7 +7,7 @@ use diesel::QueryResult;
 
 use crate::rules::board::{Need, advice};
 use crate::rules::{Id, Kind};
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::host_steps::{HostStep, Remedy, remedies};
 use crate::store::hosts::links::SubjectPage;
 use crate::store::read::items::{Item, ItemKind, Offer};

@@ -14,9 +14,8 @@ use uuid::Uuid;
 
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::db::after::After;
-use crate::store::db::ids::IdType;
-use crate::store::db::types::RawInstant;
+use crate::store::db::lists::After;
+use crate::store::db::types::{IdType, RawInstant};
 use crate::store::hosts::links::HostUrl;
 use crate::store::read::days::KeptDays;
 

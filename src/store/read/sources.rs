@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use crate::rules::board::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
-use crate::store::db::after::{After, after, owned};
+use crate::store::db::lists::{After, after, owned};
 use crate::store::db::schema::{failures, issue_subjects, left_issues, session_subjects, step_subjects, untaken_wakes};
 use crate::store::db::types::{Instant, LossyText, RawInstant};
 use crate::store::hosts::catalog::is_readable;

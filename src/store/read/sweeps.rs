@@ -13,8 +13,8 @@ use serde::Serialize;
 use crate::conclusion::Conclusion;
 use crate::store::Db;
 use crate::store::db::schema::sweeps;
-use crate::store::db::shard::Shard;
 use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
+use crate::store::work::candidates::Shard;
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
 
 /// The sweep looked at everything, and did all that it had to.

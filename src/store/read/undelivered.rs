@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::Id;
 use crate::store::Db;
-use crate::store::db::after::{After, after};
+use crate::store::db::lists::{After, after};
 use crate::store::db::schema::notifications;
 use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
 use crate::store::read::request::PageRequest;

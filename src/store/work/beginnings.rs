@@ -7,14 +7,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
 use crate::rules::{Id, Kind};
-use crate::store::Db;
-use crate::store::Label;
-use crate::store::db::label::labels;
+use crate::store::db::lists::labels;
 use crate::store::db::schema::{
     agents, issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects,
 };
 use crate::store::db::types::LossyText;
 use crate::store::hosts::catalog::has_columns;
+use crate::store::{Db, Label};
 
 /// More than these are no help.
 const MOST: i64 = 50;

@@ -15,12 +15,11 @@ use crate::rules::session::SessionFacts;
 use crate::rules::step::StepFacts;
 use crate::rules::{Id, Kind};
 use crate::store::db::connection::for_each_row;
-use crate::store::db::label::labels;
+use crate::store::db::lists::labels;
 use crate::store::db::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
     step_candidates, step_facts, step_subjects,
 };
-pub use crate::store::db::shard::Shard;
 use crate::store::db::types::{IsOneOf, LossyText, RawInstant};
 use crate::store::{Db, Label};
 
@@ -282,3 +281,32 @@ macro_rules! nominations {
 nominations!(Kind::Session, SessionFacts: session_subjects, session_candidates, session_facts);
 nominations!(Kind::Issue, IssueFacts: issue_subjects, issue_candidates, issue_facts);
 nominations!(Kind::Step, StepFacts: step_subjects, step_candidates, step_facts);
+
+/// One of several sweeps that share the subjects: by agent, so that each agent's wakes are counted by one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    pub index: u32,
+    pub count: u32,
+}
+
+impl Shard {
+    pub const COUNT_MAX: u32 = 256;
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
+
+    /// Does this shard leave out any subject?
+    pub fn is_part(&self) -> bool {
+        1 < self.count
+    }
+
+    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and
+    /// must split it alike.
+    pub fn has(&self, group: &Id) -> bool {
+        let hash = group
+            .0
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        // The low bits of FNV alone are poor.
+        (hash ^ (hash >> 32)) % u64::from(self.count) == u64::from(self.index)
+    }
+}

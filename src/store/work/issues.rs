@@ -8,16 +8,14 @@ use serde_json::json;
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::request::Request;
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
-use crate::store::Label;
 use crate::store::db::columns::{Columns, FromColumns, Utf8};
 use crate::store::db::schema::{comments, issues, wakes};
 use crate::store::db::types::{Bound, Document, Instant};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::Links;
-use crate::store::work::find;
-use crate::store::work::ledger;
 use crate::store::work::rows::{read_assignee, read_history_with_wakes};
-use crate::store::{Db, Subject};
+use crate::store::work::{find, ledger};
+use crate::store::{Db, Label, Subject};
 use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.

@@ -8,9 +8,8 @@ use diesel::prelude::*;
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Facts, History, Id, Policy};
-use crate::store::Label;
 use crate::store::db::columns::{Columns, FromColumns, Utf8};
-use crate::store::db::label::{called, labels};
+use crate::store::db::lists::{called, labels};
 use crate::store::db::schema::{session_commands, session_facts, sessions};
 use crate::store::db::types::Instant;
 use crate::store::db::written::{Writes, update_as_seen};
@@ -18,7 +17,7 @@ use crate::store::hosts::links::Links;
 use crate::store::work::issues::comment;
 use crate::store::work::ledger;
 use crate::store::work::rows::read_assignee;
-use crate::store::{Db, Subject};
+use crate::store::{Db, Label, Subject};
 use crate::text::quoted;
 
 impl Subject for SessionFacts {

@@ -17,6 +17,7 @@ use crate::store::Db;
 use crate::store::db::schema::{session_commands, session_watchers, sessions};
 use crate::store::db::types::{Bound, Instant, LossyText, RawInstant};
 use crate::store::hosts::catalog::exists;
+
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
 
 /// Has the host such sessions? Others may have some that take no commands.

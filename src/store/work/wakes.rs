@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::rules::{Id, Kind, TERMINATED};
 use crate::store::Db;
-use crate::store::db::after::owned;
+use crate::store::db::lists::owned;
 use crate::store::db::schema::{recoveries, untaken_wakes, wake_pickups, wakes};
 use crate::store::db::types::{Instant, RawInstant};
 use crate::store::hosts::catalog::is_readable;

@@ -5,7 +5,7 @@ use diesel::sql_types::Text;
 use rstest::rstest;
 use sweep::rules::{Id, Kind};
 use sweep::store::Db;
-use sweep::store::db::ids::IdType;
+use sweep::store::db::types::IdType;
 use sweep::store::work::quarantine;
 
 use crate::support::databases::run;

@@ -2,6 +2,8 @@
 //! transaction pooler the session is somebody else's in turn, and holds what that one has set: each transaction sets
 //! first what it goes by.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -97,4 +99,32 @@ pub fn mode_to_migrate(db: &mut PgConnection) -> QueryResult<&'static str> {
         true => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY",
         false => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE",
     })
+}
+
+/// What is known of the way to a server. Its clones share what one of them finds out.
+#[derive(Clone, Debug, Default)]
+pub struct StatementCache {
+    is_off: Arc<AtomicBool>,
+}
+
+impl StatementCache {
+    /// For a pooler that is known to lose prepared statements.
+    pub fn off() -> StatementCache {
+        StatementCache { is_off: Arc::new(AtomicBool::new(true)) }
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.is_off.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn turn_off(&self) {
+        self.is_off.store(true, Ordering::Relaxed);
+    }
+}
+
+/// It is no part of which database it is.
+impl PartialEq for StatementCache {
+    fn eq(&self, _: &StatementCache) -> bool {
+        true
+    }
 }

@@ -6,21 +6,26 @@
 //! is the only `unsafe` code of sweep's.
 #![expect(unsafe_code)]
 
-mod allowance;
-mod files;
-mod stack;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod watchdog;
 
-use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Once};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::thread::{Builder, sleep};
+use std::time::{Duration, Instant};
 
-pub use allowance::{Allowance, forget_row};
 use diesel::prelude::*;
 use libsqlite3_sys as ffi;
+
+use crate::files::is_special;
+use crate::store::db::connection::Timeouts;
 
 /// The pragmas that sweep uses, and those that SQLite's own functions and indexes ask.
 const PRAGMAS: [&str; 10] = [
@@ -65,11 +70,11 @@ thread_local! {
 pub fn open(uri: &str, allowance: &Arc<Allowance>) -> ConnectionResult<SqliteConnection> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        stack::guard();
+        guard_stack();
         // SAFETY: `guard_new_connection` has the signature of an entry point of SQLite's, and lives as long as the
         // process.
         unsafe { ffi::sqlite3_auto_extension(Some(guard_new_connection)) };
-        files::guard();
+        guard_files();
     });
     OPENING.set(Some(Arc::clone(allowance)));
     let opened = SqliteConnection::establish(uri);
@@ -103,14 +108,14 @@ unsafe extern "C" fn guard_new_connection(
         }
         ffi::sqlite3_limit(db, ffi::SQLITE_LIMIT_LENGTH, text_max);
         ffi::sqlite3_hard_heap_limit64(ffi::sqlite3_memory_used() + heap_max);
-        let nothing = std::ptr::null_mut::<c_int>();
+        let nothing = null_mut::<c_int>();
         let trust = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 as c_int, nothing);
         let defend = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_DEFENSIVE, 1 as c_int, nothing);
-        let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), std::ptr::null_mut());
+        let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), null_mut());
         let trace = ffi::sqlite3_trace_v2(db, (BEGINS | ANSWERS) as c_uint, Some(follow_statement), context);
         ffi::sqlite3_progress_handler(db, STEPS, Some(interrupts), context);
-        let watched = watchdog::watch(db, watched);
-        let kept = MODULES.map(|name| name.map_or(std::ptr::null(), CStr::as_ptr));
+        let watched = watch(db, watched);
+        let kept = MODULES.map(|name| name.map_or(null(), CStr::as_ptr));
         let modules = ffi::sqlite3_drop_modules(db, kept.as_ptr().cast_mut());
         [trust, defend, authorize, trace, watched, modules, texts::replace(db)]
             .into_iter()
@@ -201,4 +206,242 @@ fn is_allowed(action: c_int, first: Option<&CStr>, second: Option<&CStr>) -> boo
         // What is left stays within the file.
         _ => true,
     }
+}
+
+/// What each statement of a connection may cost.
+#[derive(Debug)]
+pub struct Allowance {
+    /// How long it may take, in milliseconds, as all times below.
+    time: AtomicU64,
+    /// When the statement that runs now is interrupted, since `BEGAN`.
+    ends_at: AtomicU64,
+    /// Bytes of a text, and of a row that is written: SQLite looks at no clock while a function is called.
+    pub text_max: c_int,
+    /// Bytes of the answers within a transaction: a command keeps those to all of its questions.
+    pub answer_max: i64,
+    /// Bytes of the answers within the transaction that is under way, of what is kept.
+    answer: AtomicI64,
+    /// Bytes that SQLite may take for all connections of this process, beside what it holds when this one is opened:
+    /// one that hangs in a call keeps what it has.
+    pub heap_max: i64,
+}
+
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+impl Allowance {
+    pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
+        let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
+        let (text_max, answer_max, heap_max) = (1 << 20, 64 << 20, 128 << 20);
+        let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
+        allowance.allow(timeouts);
+        Arc::new(allowance)
+    }
+
+    /// Each statement from the next one on may take as long as this says.
+    pub fn allow(&self, timeouts: Timeouts) {
+        let time = u64::try_from(timeouts.statement.num_milliseconds()).unwrap_or_default();
+        self.time.store(time, Ordering::Relaxed);
+    }
+
+    pub fn start(&self) {
+        self.ends_at.store(now().saturating_add(self.time.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    /// When the time of the latest statement was over, if it is.
+    pub fn overdue(&self) -> Option<u64> {
+        Some(self.ends_at.load(Ordering::Relaxed)).filter(|ends_at| *ends_at < now())
+    }
+
+    /// What was answered before counts no more.
+    pub fn begin_transaction(&self) {
+        self.answer.store(0, Ordering::Relaxed);
+    }
+
+    /// Another row of an answer: is it too much now?
+    pub fn is_exceeded_by(self: Arc<Self>, bytes: i64) -> bool {
+        let is_exceeded = self.answer_max - bytes < self.answer.fetch_add(bytes, Ordering::Relaxed);
+        ANSWERED.set(Some((self, bytes)));
+        is_exceeded
+    }
+}
+
+/// In milliseconds since `BEGAN`.
+fn now() -> u64 {
+    u64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+thread_local! {
+    /// The latest row with which a connection has answered on this thread: its allowance, and the row's bytes.
+    static ANSWERED: RefCell<Option<(Arc<Allowance>, i64)>> = const { RefCell::new(None) };
+}
+
+/// The latest row that was answered on this thread is not kept, and does not count.
+pub fn forget_row() {
+    if let Some((allowance, bytes)) = ANSWERED.take() {
+        allowance.answer.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The watchdog ends a statement whose time is over while SQLite looks at no clock, as when it counts the rows of a
+/// table: where the pages of a file name one page again and again, the count has no end.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+
+static WATCHED: Mutex<Vec<WatchedConnection>> = Mutex::new(Vec::new());
+
+static IS_AWAKE: LazyLock<bool> = LazyLock::new(|| {
+    let look = || loop {
+        sleep(BETWEEN_LOOKS);
+        watched().iter_mut().for_each(WatchedConnection::look);
+    };
+    Builder::new().name("sqlite-watchdog".to_owned()).spawn(look).is_ok()
+});
+
+/// A connection that is open, and what its statements may cost.
+struct WatchedConnection {
+    db: *mut ffi::sqlite3,
+    allowance: Arc<Allowance>,
+    /// When the time of the latest statement was over, if the last look found that statement running after it.
+    overdue: Option<u64>,
+}
+
+// SAFETY: only this module uses the connection, while `WATCHED` is locked: every thread may call the functions of
+// SQLite's that it calls.
+unsafe impl Send for WatchedConnection {}
+
+fn watched() -> MutexGuard<'static, Vec<WatchedConnection>> {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Watches a connection until it is closed.
+///
+/// # Safety
+/// It must be open.
+unsafe fn watch(db: *mut ffi::sqlite3, allowance: Arc<Allowance>) -> c_int {
+    if !*IS_AWAKE {
+        return ffi::SQLITE_NOMEM;
+    }
+    watched().push(WatchedConnection { db, allowance, overdue: None });
+    // SAFETY: SQLite calls `forget` when the connection is closed, or at once if it cannot keep this.
+    unsafe { ffi::sqlite3_set_clientdata(db, c"sweep's watchdog".as_ptr(), db.cast(), Some(forget)) }
+}
+
+unsafe extern "C" fn forget(db: *mut c_void) {
+    watched().retain(|one| one.db != db.cast());
+}
+
+impl WatchedConnection {
+    /// The time of a statement that only just begins may still be that of the one before: two looks must find it over.
+    fn look(&mut self) {
+        // SAFETY: the connection is open: when it closes, it is forgotten. SQLite holds this mutex while a statement
+        // runs.
+        unsafe {
+            let overdue = self.allowance.overdue().filter(|_| {
+                let mutex = ffi::sqlite3_db_mutex(self.db);
+                let is_idle = ffi::sqlite3_mutex_try(mutex) == ffi::SQLITE_OK;
+                if is_idle {
+                    ffi::sqlite3_mutex_leave(mutex);
+                }
+                !is_idle
+            });
+            if overdue.is_some() && overdue == self.overdue {
+                ffi::sqlite3_interrupt(self.db);
+            }
+            self.overdue = overdue;
+        }
+    }
+}
+
+/// From now on SQLite's way to files is its own but for two kinds that are not opened:
+/// - A journal may end with the name of another file, as that of a transaction over several databases does, and whoever
+///   takes back what the journal says would open that file and then delete it.
+/// - Whoever opens a pipe waits for somebody who writes into it, and no clock ends that.
+fn guard_files() {
+    // SAFETY: SQLite's own way to files lives as long as the process, and so does the copy of it, which is made known
+    // only when it is whole. SQLite calls each function of the copy as it calls those of the original.
+    unsafe {
+        let copy = ffi::sqlite3_vfs { zName: c"sweep".as_ptr(), xOpen: Some(open_if_harmless), ..*original_files() };
+        ffi::sqlite3_vfs_register(Box::into_raw(Box::new(copy)), 1);
+    }
+}
+
+fn original_files() -> *mut ffi::sqlite3_vfs {
+    // SAFETY: on each Unix SQLite has one of this name.
+    unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) }
+}
+
+unsafe extern "C" fn open_if_harmless(
+    vfs: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    file: *mut ffi::sqlite3_file,
+    flags: c_int,
+    opened: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite passes a file to be opened, and its name or null; without methods it is none that has to be
+    // closed. The original, which was copied, has what opens files.
+    unsafe {
+        (*file).pMethods = null();
+        match (*original_files()).xOpen {
+            // SQLite asks for this one when it has taken back what the journal says, and deleted the journal.
+            _ if flags & ffi::SQLITE_OPEN_SUPER_JOURNAL != 0 => ffi::SQLITE_PERM,
+            _ if !name.is_null() && is_special(Path::new(OsStr::from_bytes(CStr::from_ptr(name).to_bytes()))) => {
+                ffi::SQLITE_CANTOPEN
+            }
+            Some(open) => open(vfs, name, file, flags, opened),
+            None => ffi::SQLITE_PERM,
+        }
+    }
+}
+
+/// Into so much of a thread's stack, as a divisor, SQLite may go and ask for memory. It makes an expression out of many
+/// views with some three hundred bytes of the stack for each level, and goes through that with up to three times as
+/// much and without asking.
+const SHARE: usize = 4;
+
+thread_local! {
+    /// Bytes of this thread's stack that were left when SQLite was shallowest.
+    static MOST: Cell<usize> = const { Cell::new(0) };
+}
+
+type Allocate = unsafe extern "C" fn(c_int) -> *mut c_void;
+type Reallocate = unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void;
+
+static ORIGINAL_MEMORY: OnceLock<(Allocate, Reallocate)> = OnceLock::new();
+
+/// SQLite's memory is its own from now on, but for what is asked for deep in a thread's stack: that is refused. SQLite
+/// goes into views that use views, as deep as a file has them, and a stack that overflows would end the process. A
+/// statement that is refused memory, SQLite undoes, and reports. SQLite takes other memory only until it is first used
+/// in a process.
+fn guard_stack() {
+    let mut methods = MaybeUninit::<ffi::sqlite3_mem_methods>::zeroed();
+    // SAFETY: all of it may be zero. SQLite fills it with functions that live as long as the process, and keeps a copy
+    // of it, in which two are replaced by functions of the same signatures.
+    unsafe {
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_GETMALLOC, methods.as_mut_ptr());
+        let mut methods = methods.assume_init();
+        let Some(original) = methods.xMalloc.zip(methods.xRealloc) else { return };
+        ORIGINAL_MEMORY.get_or_init(|| original);
+        methods.xMalloc = Some(allocate);
+        methods.xRealloc = Some(reallocate);
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_MALLOC, &raw const methods);
+    }
+}
+
+fn original_memory() -> Option<&'static (Allocate, Reallocate)> {
+    ORIGINAL_MEMORY.get().filter(|_| stacker::remaining_stack().is_none_or(is_enough))
+}
+
+fn is_enough(left: usize) -> bool {
+    let most = MOST.get().max(left);
+    MOST.set(most);
+    most - most / SHARE <= left
+}
+
+unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
+    // SAFETY: SQLite asks for as much as it would ask the original for.
+    original_memory().map_or(null_mut(), |(allocate, _)| unsafe { allocate(bytes) })
+}
+
+unsafe extern "C" fn reallocate(memory: *mut c_void, bytes: c_int) -> *mut c_void {
+    // SAFETY: the memory is of the original, and stays as it is where no more is given.
+    original_memory().map_or(null_mut(), |(_, reallocate)| unsafe { reallocate(memory, bytes) })
 }

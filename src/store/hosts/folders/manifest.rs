@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::rules::Kind;
-use crate::store::db::ids::IdType;
+use crate::store::db::types::IdType;
 use crate::store::hosts::links::Templates;
 use crate::text::misread;
 

@@ -1,9 +1,10 @@
-//! What people call a subject.
+//! Rows of lists: what people call a subject, from which place on a list is read, and whose rows it has.
 
 use diesel::prelude::*;
 
 use crate::conclusion::{Failure, usage};
 use crate::rules::{Id, Kind};
+use crate::store::db::types::RawInstant;
 use crate::text::redact;
 
 /// What a subject is called.
@@ -54,4 +55,40 @@ macro_rules! called {
         labels!($facts).filter($facts::identifier.eq($identifier)).order($facts::subject_id).limit(2).load($db)
     };
 }
-pub(in crate::store) use {called, labels};
+/// From where on a list is read. Of lists that are merged by time, each sees the place of the others' last item so.
+#[derive(Clone, Debug, PartialEq)]
+pub enum After {
+    Nothing,
+    /// What is as old comes later, since this list does.
+    From(RawInstant),
+    /// What is as old came before.
+    Since(RawInstant),
+    Row(RawInstant, Id),
+}
+
+/// Restricts a boxed query to what comes after a place, in the order of a time and then of a key.
+macro_rules! after {
+    ($query:expr, $after:expr, $since:expr, $key:expr) => {
+        match $after.clone() {
+            After::Nothing => $query,
+            After::From(at) => $query.filter($since.ge(at)),
+            After::Since(at) => $query.filter($since.gt(at)),
+            After::Row(at, key) => $query.filter($since.gt(at.clone()).or($since.eq(at).and($key.gt(key)))),
+        }
+    };
+}
+/// Restricts a boxed query to the rows of one tenant and of one agent, where they are given: `(tenant, agent)`.
+macro_rules! owned {
+    ($query:expr, $tenant:expr, $agent:expr, $owner:expr) => {{
+        let (its_tenant, its_agent): (Option<&str>, Option<&$crate::rules::Id>) = $owner;
+        let of_tenant = match its_tenant {
+            None => $query,
+            Some(one) => $query.filter($tenant.eq(one)),
+        };
+        match its_agent {
+            None => of_tenant,
+            Some(one) => of_tenant.filter($agent.eq(one)),
+        }
+    }};
+}
+pub(in crate::store) use {after, called, labels, owned};
