@@ -57,8 +57,8 @@ use crate::store::hosts::links::Links;
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::work::ledger::{self, Closing, Ended, Opening};
 use crate::store::work::opening::Glance;
-use crate::store::work::outbox::delivery;
-use crate::store::work::wakes::StuckWakes;
+use crate::store::work::outbox;
+use crate::store::work::surroundings::StuckWakes;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
 pub use cancel::Cancel;
 pub use clock::Clocks;
@@ -302,7 +302,7 @@ impl Sweep<'_> {
             },
             false => {
                 ledger::close_sweep(db, &self.id, closing)?;
-                delivery::is_any_waiting(db)
+                outbox::is_any_waiting(db)
             }
         })
     }

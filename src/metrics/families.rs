@@ -13,7 +13,7 @@ use crate::store::connect::databases::Found;
 use crate::store::read::metrics::{LastSweep, Outbox, Reading, Swept};
 use crate::store::work::ledger::{Action, Ended};
 use crate::store::work::outbox::Destination;
-use crate::store::work::wakes::StuckWakes;
+use crate::store::work::surroundings::StuckWakes;
 use crate::sweep::Outcome;
 
 /// What only the daemon knows; its counters begin with the process.

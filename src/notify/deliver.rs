@@ -12,8 +12,7 @@ use super::{slack, webhook};
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;
 use crate::store::db::errors;
-use crate::store::work::outbox::Destination;
-use crate::store::work::outbox::delivery::{self, Message};
+use crate::store::work::outbox::{self, Destination, Message};
 use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 
 /// How long a request may take: less than the first pause between two attempts.
@@ -84,7 +83,7 @@ impl Delivery<'_> {
     fn run(&mut self, is_over: impl Fn() -> bool) -> Result<()> {
         let began = Instant::now();
         let mut destinations = self.notify.destinations();
-        self.result.dead += self.claim(|db| delivery::give_up(db, &destinations))?.unwrap_or(0) as u64;
+        self.result.dead += self.claim(|db| outbox::give_up(db, &destinations))?.unwrap_or(0) as u64;
         while !destinations.is_empty() {
             for destination in std::mem::take(&mut destinations) {
                 if is_over() || BEGUN_WITHIN < began.elapsed() {
@@ -100,23 +99,23 @@ impl Delivery<'_> {
 
     /// Sends one message; returns whether to go on with this destination.
     fn next(&mut self, destination: Destination) -> Result<bool> {
-        let Some(message) = self.claim(|db| delivery::claim(db, destination))?.flatten() else { return Ok(false) };
+        let Some(message) = self.claim(|db| outbox::claim(db, destination))?.flatten() else { return Ok(false) };
         let Some(sent) = self.send(destination, &message) else { return Ok(false) };
         let (to, id, attempt, what) = (destination.name(), &message.id, message.attempt, count(&message));
         let Err(failure) = sent else {
             self.result.delivered += 1;
             debug!(destination = to, %id, attempt, "notified {to} of {what}");
-            self.write(|db| delivery::delivered(db, destination, &message))?;
+            self.write(|db| outbox::delivered(db, destination, &message))?;
             return Ok(true);
         };
         self.result.failed += 1;
         let why = &failure.why;
-        if self.write(|db| delivery::failed(db, destination, &message, why))? {
+        if self.write(|db| outbox::failed(db, destination, &message, why))? {
             self.result.dead += 1;
             error!(destination = to, %id, attempt, "{to} was not notified of {what}, and will not be: {why}");
             // A first attempt may be this old because nothing ran for a day: then the others are tried as well.
             if failure.is_down && 1 < attempt {
-                let further = self.claim(|db| delivery::give_up_all(db, destination, why))?.unwrap_or(0) as u64;
+                let further = self.claim(|db| outbox::give_up_all(db, destination, why))?.unwrap_or(0) as u64;
                 self.result.dead += further;
                 if 0 < further {
                     error!(destination = to, "nor of {further} more that are as old");

@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::client::HttpMessage;
 use crate::rules::display::{humanize, is_invisible};
-use crate::store::work::outbox::Event;
-use crate::store::work::outbox::delivery::{Message, Notification};
+use crate::store::work::outbox::{Event, Message, Notification};
 use crate::text::cut;
 
 pub fn message(message: &Message) -> HttpMessage {

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 use super::client::HttpMessage;
 use crate::rules::Id;
-use crate::store::work::outbox::delivery::{Message, Notification};
+use crate::store::work::outbox::{Message, Notification};
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;

@@ -16,7 +16,7 @@ use crate::rules::display::HumanDuration;
 use crate::store::work::candidates::{Candidate, Portion};
 use crate::store::work::counts::{KindCounts, KindMode, Outcome, Tally};
 use crate::store::work::ledger::Ended;
-use crate::store::work::wakes::StuckWakes;
+use crate::store::work::surroundings::StuckWakes;
 use crate::text::redact_id;
 
 /// What one sweep came to, of each kind and as a whole. It is filled while the sweep goes on.

@@ -17,9 +17,10 @@ use super::summary::Stuck;
 use crate::rules::{Id, Kind};
 use crate::store::db::types::LossyText;
 use crate::store::hosts::links::SubjectPage;
-use crate::store::work::left_issues::{LEFT, LeftIssue, are_known, unnotified};
 use crate::store::work::outbox::{self, Details, Event, Notice};
-use crate::store::work::wakes::{StuckQuestion, count_stuck, read_stuck};
+use crate::store::work::surroundings::{
+    LEFT, LeftIssue, StuckQuestion, count_stuck, knows_left_issues, read_stuck, unnotified,
+};
 use crate::store::{Access, Db, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
@@ -89,7 +90,7 @@ pub fn announce_left_issues(db: &mut DbConnection, context: &ExamineContext) {
         return;
     }
     let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
-        if !are_known(db)? {
+        if !knows_left_issues(db)? {
             return Ok(());
         }
         // The shards of one sweep come here at the same moment.

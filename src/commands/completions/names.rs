@@ -18,8 +18,8 @@ use crate::settings::file::complete;
 use crate::settings::{Environment, TypedSettings};
 use crate::store::Label;
 use crate::store::hosts::rights::Purpose;
-use crate::store::work::beginnings;
 use crate::store::work::exemptions::Exempts;
+use crate::store::work::find;
 use crate::store::{Access, Timeouts};
 use crate::text::redact;
 
@@ -70,20 +70,20 @@ impl Names {
         let kinds = store.kinds.clone();
         let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };
         Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.exempts()) {
-            (Names::Subjects(kind), _) => beginnings::of_subjects(db, kind, current),
-            (Names::SubjectsOfKind, Some(Exempts::Agent)) => beginnings::of_agents(db, current),
-            (Names::SubjectsOfKind, Some(Exempts::Tenant)) => beginnings::of_tenants(db, &kinds, current),
+            (Names::Subjects(kind), _) => find::subjects_beginning(db, kind, current),
+            (Names::SubjectsOfKind, Some(Exempts::Agent)) => find::agents_beginning(db, current),
+            (Names::SubjectsOfKind, Some(Exempts::Tenant)) => find::tenants_beginning(db, &kinds, current),
             (Names::SubjectsOfKind, of) => {
                 let kind = of.and_then(Exempts::kind);
-                kind.map_or(Ok(Vec::new()), |kind| beginnings::of_subjects(db, kind, current))
+                kind.map_or(Ok(Vec::new()), |kind| find::subjects_beginning(db, kind, current))
             }
             (Names::IssuesAndSteps, _) => {
                 let provided = Request::Wake.kinds().iter().filter(|kind| kinds.contains(kind));
-                let found = provided.map(|kind| beginnings::of_subjects(db, *kind, current));
+                let found = provided.map(|kind| find::subjects_beginning(db, *kind, current));
                 Ok(found.collect::<QueryResult<Vec<_>>>()?.concat())
             }
-            (Names::Plans, _) => beginnings::of_plans(db, current),
-            (Names::Tenants, _) => beginnings::of_tenants(db, &kinds, current),
+            (Names::Plans, _) => find::plans_beginning(db, current),
+            (Names::Tenants, _) => find::tenants_beginning(db, &kinds, current),
         })?)
     }
 }

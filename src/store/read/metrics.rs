@@ -18,11 +18,9 @@ use crate::store::read::effect::count_false_rescues;
 use crate::store::read::snapshot::BoardLimits;
 use crate::store::read::sweeps::{SweepRow, last_success, latest_whole};
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
-use crate::store::work::ledger::Action;
-use crate::store::work::outbox::Destination;
-use crate::store::work::outbox::delivery::waiting;
-use crate::store::work::totals::{self, Totals};
-use crate::store::work::wakes::{StuckQuestion, StuckWakes, read_stuck};
+use crate::store::work::ledger::{self, Action, Totals};
+use crate::store::work::outbox::{Destination, waiting};
+use crate::store::work::surroundings::{StuckQuestion, StuckWakes, read_stuck};
 use crate::store::{Access, Db, Timeouts};
 
 /// Everything that is measured at one moment.
@@ -108,7 +106,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
             last_success_at: last_success(db, read_at)?,
             last_sweep: LastSweep::of(&latest_whole(db, read_at)?),
             quarantined: quarantined(db)?,
-            recoveries: totals::read(db, read_at)?,
+            recoveries: ledger::read_totals(db, read_at)?,
             false_rescues: count_false_rescues(db, read_at)?,
             waiting: waiting_for_people(db, read_at)?,
             handed_over: handed_over(db, read_at)?,

@@ -22,7 +22,7 @@ use crate::store::db::schema::host_behavior;
 use crate::store::db::types::IdType;
 use crate::store::db::types::{LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::work::wakes::is_none_taken;
+use crate::store::work::surroundings::is_none_taken;
 use crate::store::{Db, Timeouts, has_any};
 use crate::text::redact;
 

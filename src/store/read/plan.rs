@@ -23,7 +23,7 @@ use crate::store::read::request::PageRequest;
 use crate::store::read::snapshot::{BoardLimits, SCHEMA, lost_row, snapshot};
 use crate::store::read::subject::Age;
 use crate::store::work::find;
-use crate::store::work::steps::stalled_after;
+use crate::store::work::woken::stalled_after;
 use crate::store::{Db, Timeouts};
 use crate::text::redact;
 

@@ -13,7 +13,7 @@ use crate::store::hosts::links::Links;
 use crate::store::read::request::{PageRequest, Scope};
 use crate::store::read::snapshot::BoardLimits;
 use crate::store::work::find::{self, Found};
-use crate::store::work::wakes::StuckQuestion;
+use crate::store::work::surroundings::StuckQuestion;
 
 /// What all parts of one reading go by.
 pub struct Inquiry<'a> {

@@ -18,8 +18,7 @@ use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
 use crate::store::read::sweeper::{HeldWork, Sweeper};
 use crate::store::read::undelivered;
 use crate::store::work::find;
-use crate::store::work::left_issues::UNSTARTED;
-use crate::store::work::wakes::{StuckQuestion, all_stuck, stuck};
+use crate::store::work::surroundings::{StuckQuestion, UNSTARTED, all_stuck, stuck};
 use crate::store::{Db, Label};
 
 /// Reads the items of all sources but the boards'.

@@ -12,7 +12,7 @@ use crate::store::db::schema::notifications;
 use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
 use crate::store::read::request::PageRequest;
 use crate::store::read::subject::Age;
-use crate::store::work::outbox::delivery::waiting;
+use crate::store::work::outbox::waiting;
 
 /// How long a notification may wait before it is late: a sweep or two.
 pub const LATE: TimeDelta = TimeDelta::minutes(10);

@@ -1,5 +1,7 @@
-//! Subjects by what an operator calls them: an id, or the identifier that people use, such as `ACM-12`.
+//! Subjects by what an operator calls them: an id, or the identifier that people use, such as `ACM-12`; and for whoever
+//! types a name, those that begin so.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use anyhow::Result;
@@ -12,8 +14,11 @@ use crate::rules::request::Request;
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
 use crate::store::db::errors::{self, Refused};
-use crate::store::db::schema::{agents, plans};
-use crate::store::db::types::IdType;
+use crate::store::db::lists::labels;
+use crate::store::db::schema::{
+    agents, issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects,
+};
+use crate::store::db::types::{IdType, LossyText};
 use crate::store::hosts::catalog::has_columns;
 use crate::store::hosts::rights::is_provided;
 use crate::store::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
@@ -192,4 +197,72 @@ pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> Result<(), Refused> 
         true => Ok(()),
         false => Err(usage(format!("there is no tenant {} in this database", redact(tenant))).into()),
     }
+}
+
+/// More names that begin alike are no help.
+const BEGINNING_MAX: i64 = 50;
+
+/// Subjects in progress whose identifier begins so.
+pub fn subjects_beginning(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<Label>> {
+    let pattern = beginning_with(beginning);
+    macro_rules! labelled {
+        ($facts:ident, $subjects:ident) => {
+            labels!($facts)
+                .filter($facts::subject_id.eq_any($subjects::table.select($subjects::subject_id)))
+                .filter($facts::identifier.like(pattern).escape('\\'))
+                .order($facts::identifier)
+                .limit(BEGINNING_MAX)
+                .load(db)
+        };
+    }
+    match kind {
+        Kind::Session => labelled!(session_facts, session_subjects),
+        Kind::Issue => labelled!(issue_facts, issue_subjects),
+        Kind::Step => labelled!(step_facts, step_subjects),
+    }
+}
+
+/// Agents whose name begins so, if the host's agents have one.
+pub fn agents_beginning(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
+    if !has_columns(db, "agents", &["name"])? {
+        return Ok(Vec::new());
+    }
+    let named = agents::table.filter(agents::name.like(beginning_with(beginning)).escape('\\'));
+    let columns = (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>("substr(name, 1, 1000)"));
+    named.order(agents::name).limit(BEGINNING_MAX).select(columns).load(db)
+}
+
+/// Plans whose title begins so, those that were changed last.
+pub fn plans_beginning(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
+    let named = plans::table.filter(plans::title.like(beginning_with(beginning)).escape('\\'));
+    let columns = (plans::id, plans::tenant.nullable(), sql::<Nullable<Text>>("substr(title, 1, 1000)"));
+    named.order(plans::id.desc()).limit(BEGINNING_MAX).select(columns).load(db)
+}
+
+/// Tenants of subjects of these kinds that are in progress.
+pub fn tenants_beginning(db: &mut Db, kinds: &[Kind], beginning: &str) -> QueryResult<Vec<Label>> {
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        macro_rules! tenants {
+            ($subjects:ident) => {
+                $subjects::table
+                    .filter($subjects::tenant.like(beginning_with(beginning)).escape('\\'))
+                    .select($subjects::tenant)
+                    .distinct()
+                    .limit(BEGINNING_MAX)
+                    .load::<LossyText>(db)?
+            };
+        }
+        let tenants = match kind {
+            Kind::Session => tenants!(session_subjects),
+            Kind::Issue => tenants!(issue_subjects),
+            Kind::Step => tenants!(step_subjects),
+        };
+        found.extend(tenants.into_iter().map(|tenant| tenant.0));
+    }
+    Ok(found.into_iter().map(|tenant| Label::of_id(Id(tenant))).collect())
+}
+
+fn beginning_with(beginning: &str) -> String {
+    format!("{}%", beginning.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
 }

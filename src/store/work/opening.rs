@@ -11,9 +11,9 @@ use crate::rules::{Id, Kind, Policy};
 use crate::store::db::schema::untaken_wakes;
 use crate::store::db::types::{Instant, LossyText, RawInstant, sql as types};
 use crate::store::hosts::{boards, catalog};
-use crate::store::work::outbox::delivery::waiting;
-use crate::store::work::wakes::all_stuck;
-use crate::store::work::{ledger, totals};
+use crate::store::work::ledger::{self, to_be_counted};
+use crate::store::work::outbox::waiting;
+use crate::store::work::surroundings::all_stuck;
 use crate::store::{Access, Db, Subject, for_kind};
 
 /// What is known of a database when a sweep begins.
@@ -89,7 +89,7 @@ impl Start {
         ];
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
-        let due = exists(waiting!()).or(exists(totals::to_be_counted!(self.now)));
+        let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
         let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
             true => {
                 let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));

@@ -14,9 +14,8 @@ use crate::store::db::schema::{session_commands, session_facts, sessions};
 use crate::store::db::types::Instant;
 use crate::store::db::written::{Writes, update_as_seen};
 use crate::store::hosts::links::Links;
-use crate::store::work::issues::comment;
 use crate::store::work::ledger;
-use crate::store::work::rows::read_assignee;
+use crate::store::work::woken::{comment, read_assignee};
 use crate::store::{Db, Label, Subject};
 use crate::text::quoted;
 

@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use crate::rules::issue::NEEDS_A_PERSON;
 use crate::rules::{Decision, Escalation, Facts, Kind, Reason};
 use crate::store::connect::sandbox::inquiry;
-use crate::store::work::wakes;
+use crate::store::work::surroundings;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::sweep::Outcome;
 use crate::verify::certificate::Ruling;
@@ -195,7 +195,7 @@ fn refuse_others(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
     let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
     let look = |db: &mut Db| {
         let assignee = for_kind!(kind, S => S::read(db, id)?.and_then(|facts| facts.assignee().existing_id().cloned()));
-        let woken = if kind == Kind::Session { Vec::new() } else { wakes::agents_woken(db, kind, id)? };
+        let woken = if kind == Kind::Session { Vec::new() } else { surroundings::agents_woken(db, kind, id)? };
         QueryResult::Ok((assignee, woken))
     };
     let (assignee, woken) = db.in_transaction(Access::ReadOnly, &Timeouts::default(), look)?;

@@ -1,18 +1,24 @@
-//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
-//! `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need not,
-//! sees none.
+//! What stands around the subjects, and no rule for one of them sees.
+//!
+//! - Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
+//!   `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need not,
+//!   sees none.
+//! - Issues that the host left to itself: what it blocked without notifying anybody, and what is to do and nothing will
+//!   start. The view `left_issues`, where a host has it.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::{count_star, exists as is_any, max, min, select};
+use diesel::dsl::{count_star, exists as is_any, max, min, select, sql};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use serde::Serialize;
 
 use crate::rules::{Id, Kind, TERMINATED};
 use crate::store::Db;
 use crate::store::db::lists::owned;
-use crate::store::db::schema::{recoveries, untaken_wakes, wake_pickups, wakes};
-use crate::store::db::types::{Instant, RawInstant};
-use crate::store::hosts::catalog::is_readable;
+use crate::store::db::schema::{left_issues, recoveries, untaken_wakes, wake_pickups, wakes};
+use crate::store::db::types::{Instant, LossyText, RawInstant};
+use crate::store::hosts::catalog::{exists, is_readable};
+use crate::store::work::outbox::Event;
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -101,4 +107,55 @@ pub fn agents_woken(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<Id>> {
     let wakes_of: Vec<Option<Id>> = of_subject.select(recoveries::wake_id).load(db)?;
     let wakes_of: Vec<Id> = wakes_of.into_iter().flatten().collect();
     wakes::table.filter(wakes::id.eq_any(wakes_of)).select(wakes::agent_id).load(db)
+}
+
+/// One of them.
+#[derive(Clone, Debug, Queryable)]
+pub struct LeftIssue {
+    pub id: Id,
+    pub tenant: LossyText,
+    pub identifier: Option<LossyText>,
+    pub title: LossyText,
+    pub agent_name: Option<LossyText>,
+    pub reason: LossyText,
+}
+
+/// The status of those of which people are notified by an event.
+pub const LEFT: [(Event, &str); 2] = [(Event::HostBlocked, "blocked"), (Event::Unstarted, UNSTARTED)];
+
+/// The status of those that nothing will start.
+pub const UNSTARTED: &str = "todo";
+
+/// People are notified of so many by one event in one sweep, the oldest first.
+const AT_ONCE_MAX: i64 = 100;
+
+/// Has the host such a view?
+pub fn knows_left_issues(db: &mut Db) -> QueryResult<bool> {
+    exists(db, "left_issues")
+}
+
+/// Those of a tenant, or all, of which nobody was notified: by each of these events those of its status.
+pub fn unnotified(
+    db: &mut Db,
+    of_tenant: Option<&str>,
+    wanted: &[(Event, &str)],
+) -> QueryResult<Vec<(Event, LeftIssue)>> {
+    use left_issues::*;
+    let mut unnotified = Vec::new();
+    for &(event, of_status) in wanted {
+        let is_new = format!(
+            "NOT EXISTS (SELECT FROM notifications n WHERE n.event = '{}' AND n.subject_id = left_issues.subject_id \
+             AND n.created_at >= left_issues.since)",
+            event.name()
+        );
+        let columns = (subject_id, tenant, identifier, title, agent_name, reason);
+        let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(sql::<Bool>(&is_new));
+        let all = new.order((since, subject_id)).limit(AT_ONCE_MAX).into_boxed();
+        let owned = match of_tenant {
+            None => all,
+            Some(of_tenant) => all.filter(tenant.eq(of_tenant)),
+        };
+        unnotified.extend(owned.load(db)?.into_iter().map(|issue| (event, issue)));
+    }
+    Ok(unnotified)
 }
