@@ -2,12 +2,15 @@
 //! rows of what waits for a person, and the oldest of what the next sweep will act upon. The views find the states of
 //! all; how a subject is shown is asked for those alone that are.
 
-use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::rules::board::{BoardState, ESCALATED_CRASHES};
 use crate::rules::{Id, Kind};
@@ -16,10 +19,8 @@ use crate::store::db::MultiBackend;
 use crate::store::db::lists::After;
 use crate::store::db::types::{LossyText, RawInstant, around_text, sql};
 use crate::store::hosts::links::Links;
-use crate::store::read::counts::WorkCounts;
-use crate::store::read::request::ItemSource;
-use crate::store::read::scope::{Inquiry, Owner};
-use crate::store::read::snapshot::lost_row;
+use crate::store::read::lost_row;
+use crate::store::read::request::{Inquiry, ItemSource, Owner};
 use crate::store::read::subject::{SubjectRef, SubjectRow};
 
 /// What the boards of all kinds show.
@@ -331,4 +332,130 @@ impl BoundValues {
         }
         query.load(db)
     }
+}
+
+/// How many subjects of one kind are in which state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Whether the database has this kind; if not, no state is there.
+    pub provided: bool,
+    #[serde(flatten)]
+    #[schemars(schema_with = "counts_of_states")]
+    pub states: BTreeMap<BoardState, i64>,
+}
+
+/// The most tenants and agents that are listed; beside them stands how many there are.
+const SHARES_MAX: usize = 50;
+
+/// The work of one tenant or agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Share {
+    /// The agent's id; null: a tenant, or work that no agent has.
+    pub id: Option<Id>,
+    /// The tenant's or the agent's name; empty: work that no agent has.
+    pub name: String,
+    /// The tenant whose work this is.
+    pub tenant: String,
+    /// How many subjects are in which state; a state in which none is may be left out.
+    #[schemars(schema_with = "counts_of_states")]
+    pub states: BTreeMap<BoardState, i64>,
+}
+
+impl Share {
+    /// How many subjects are in one of these states.
+    pub fn count(&self, states: &[BoardState]) -> i64 {
+        states.iter().filter_map(|state| self.states.get(state)).sum()
+    }
+
+    pub fn total(&self) -> i64 {
+        self.states.values().sum()
+    }
+
+    /// What waits for a person counts first, then what a sweep has yet to do.
+    fn urgency(&self) -> (i64, i64, i64) {
+        let waiting = self.count(BoardState::WAITING_FOR_PEOPLE);
+        let stranded = self.count(BoardState::STRANDED);
+        (waiting, stranded, self.total())
+    }
+}
+
+/// All work in progress, counted.
+#[derive(Debug, Default)]
+pub struct WorkCounts {
+    kinds: BTreeMap<Kind, BTreeMap<BoardState, i64>>,
+    tenants: BTreeMap<String, Share>,
+    agents: BTreeMap<(String, Option<Id>), Share>,
+}
+
+impl WorkCounts {
+    /// Adds subjects of one owner that are in one state.
+    pub fn add(&mut self, kind: Kind, state: BoardState, owner: SubjectRow, subjects: i64) {
+        let SubjectRow { tenant, agent_id: id, agent_name, .. } = owner;
+        let tenant = tenant.map(String::from).unwrap_or_default();
+        let agent_name = agent_name.map(String::from).or_else(|| id.clone().map(|Id(id)| id)).unwrap_or_default();
+        let share = |id, name: &str| Share { id, name: name.to_owned(), tenant: tenant.clone(), ..Share::default() };
+        let of_tenant = self.tenants.entry(tenant.clone()).or_insert_with(|| share(None, &tenant));
+        let of_agent = self.agents.entry((tenant.clone(), id.clone())).or_insert_with(|| share(id, &agent_name));
+        let of_kind = self.kinds.entry(kind).or_default();
+        for states in [of_kind, &mut of_tenant.states, &mut of_agent.states] {
+            *states.entry(state).or_default() += subjects;
+        }
+    }
+
+    /// How many subjects of all kinds are in one of these states.
+    pub fn count(&self, states: &[BoardState]) -> i64 {
+        self.kinds.values().flatten().filter(|(state, _)| states.contains(state)).map(|(_, n)| n).sum()
+    }
+
+    /// How much of each kind is in which of its states, by the kind's plural, also where that is nothing.
+    pub fn kinds(&self, provided: &[Kind]) -> BTreeMap<&'static str, Counts> {
+        let counts = |kind: Kind| {
+            if !provided.contains(&kind) {
+                return Counts::default();
+            }
+            let states = BoardState::ALL.iter().copied().filter(|state| state.is_of(kind)).map(|state| (state, 0));
+            let found = self.kinds.get(&kind).into_iter().flatten().map(|(state, n)| (*state, *n));
+            Counts { provided: true, states: states.chain(found).collect() }
+        };
+        Kind::ALL.iter().map(|&kind| (kind.plural(), counts(kind))).collect()
+    }
+
+    /// The tenants whose work most needs attention, and how many tenants there are.
+    pub fn by_tenant(&self) -> (Vec<Share>, usize) {
+        most_urgent(self.tenants.values())
+    }
+
+    /// The agents whose work most needs attention, and how many agents there are.
+    pub fn by_agent(&self) -> (Vec<Share>, usize) {
+        most_urgent(self.agents.values())
+    }
+}
+
+fn most_urgent<'a>(shares: impl Iterator<Item = &'a Share>) -> (Vec<Share>, usize) {
+    let mut shares: Vec<&Share> = shares.collect();
+    shares.sort_by_key(|share| (Reverse(share.urgency()), &share.tenant, &share.name, &share.id));
+    (shares.iter().take(SHARES_MAX).map(|&share| share.clone()).collect(), shares.len())
+}
+
+/// The schema of the counts of all kinds, by the kind's plural.
+pub fn counts_of_kinds(generator: &mut SchemaGenerator) -> Schema {
+    let names = Kind::ALL.iter().map(|kind| kind.plural());
+    let fields: Map<String, Value> =
+        names.clone().map(|kind| (kind.to_owned(), described::<Counts>(generator, format!("The {kind}.")))).collect();
+    json_schema!({ "type": "object", "properties": fields, "required": names.collect::<Vec<_>>() })
+}
+
+/// The schema of subjects counted by their states, of which some are left out.
+fn counts_of_states(generator: &mut SchemaGenerator) -> Schema {
+    let field = |state: &BoardState| {
+        (state.name().to_owned(), described::<i64>(generator, format!("How many are {}.", state.name())))
+    };
+    let fields: Map<String, Value> = BoardState::ALL.iter().map(field).collect();
+    json_schema!({ "type": "object", "properties": fields })
+}
+
+fn described<T: JsonSchema>(generator: &mut SchemaGenerator, description: String) -> Value {
+    let mut schema = generator.subschema_for::<T>();
+    schema.insert("description".to_owned(), description.into());
+    schema.into()
 }

@@ -1,14 +1,25 @@
-//! What came of continuations, and how many exemptions there are.
+//! What sweeps achieved: what came of continuations, how many exemptions there are, and what sweeps did on each day of
+//! the last four weeks. Days are those of UTC. What a person asked for is not counted in them. Days that are slow to
+//! count are kept for those who look again and again.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant as Clock};
+
+use anyhow::Result;
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::store::Db;
+use crate::store::connect::open::Url;
 use crate::store::db::schema::{exemptions, false_rescues, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, sql};
+use crate::store::hosts::rights::Purpose;
+use crate::store::read::snapshot;
+use crate::store::work::ledger::Action;
+use crate::store::{Db, Timeouts};
 
 /// How far the effect looks back.
 const EFFECT: TimeDelta = TimeDelta::days(7);
@@ -97,4 +108,159 @@ pub fn read_effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
 pub fn count_false_rescues(db: &mut Db, now: DateTime<Utc>) -> QueryResult<i64> {
     let since = Instant(now - EFFECT);
     false_rescues::table.filter(false_rescues::continued_at.gt(since)).count().get_result(db)
+}
+
+/// How many days are counted; today is the last of them.
+const DAYS: u64 = 28;
+
+/// What sweeps did on one day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Day {
+    /// The day, in UTC.
+    pub date: NaiveDate,
+    /// Continuations.
+    pub continued: i64,
+    /// Recoveries.
+    pub recovered: i64,
+    /// Handovers.
+    pub handed_over: i64,
+    /// Escalations.
+    pub escalated: i64,
+    /// Reports of abandoned work.
+    pub abandoned: i64,
+    /// Continuations during which a run was live after all.
+    pub false_rescues: i64,
+}
+
+/// How often something happened on one day.
+#[derive(QueryableByName)]
+struct DayCountRow {
+    #[diesel(sql_type = Text)]
+    day: LossyText,
+    #[diesel(sql_type = Text)]
+    what: LossyText,
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+const FALSE_RESCUES: &str = "false_rescues";
+
+/// Counts each of the days, also those on which nothing was done; the oldest first.
+fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
+    let first = (now - TimeDelta::days(DAYS as i64 - 1)).date_naive();
+    let day_of = |column: &str| match db {
+        Db::Postgres(_) => format!("({column} AT TIME ZONE 'UTC')::date"),
+        Db::Sqlite(_) => format!("substr({column}, 1, 10)"),
+    };
+    let (of_ledger, of_rescues) = (day_of("created_at"), day_of("continued_at"));
+    let query = diesel::sql_query(format!(
+        "SELECT CAST(day AS text) AS day, what, n FROM ( \
+             SELECT {of_ledger} AS day, action AS what, count(*) AS n \
+             FROM recoveries WHERE created_at >= $1 AND requested_by IS NULL GROUP BY 1, 2 \
+             UNION ALL \
+             SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
+         ) d"
+    ));
+    let since = first.and_time(NaiveTime::MIN).and_utc();
+    let counted: Vec<DayCountRow> = query.bind::<sql::Instant, _>(Instant(since)).load(db)?;
+    let mut days: BTreeMap<NaiveDate, Day> = (0..DAYS)
+        .filter_map(|n| first.checked_add_days(Days::new(n)))
+        .map(|date| (date, Day { date, ..Day::default() }))
+        .collect();
+    for DayCountRow { day, what, n } in counted {
+        // What a clock that was ahead has dated in the future is of none of these days.
+        let day = day.0.parse().ok().and_then(|date: NaiveDate| days.get_mut(&date));
+        let counter = day.and_then(|day| day.counter(&what.0));
+        counter.into_iter().for_each(|counter| *counter += n);
+    }
+    Ok(days.into_values().collect())
+}
+
+/// A count of a day.
+pub type DayCount = fn(&Day) -> i64;
+
+impl Day {
+    /// The counts that people are shown, by their names in the JSON.
+    pub const SHOWN: [(&str, DayCount); 4] = [
+        ("continued", |day| day.continued),
+        ("recovered", |day| day.recovered),
+        ("escalated", |day| day.escalated),
+        (FALSE_RESCUES, |day| day.false_rescues),
+    ];
+
+    fn counter(&mut self, what: &str) -> Option<&mut i64> {
+        if what == FALSE_RESCUES {
+            return Some(&mut self.false_rescues);
+        }
+        let action = Action::ALL.iter().find(|action| action.name() == what)?;
+        Some(match action {
+            Action::Continue => &mut self.continued,
+            Action::Recover => &mut self.recovered,
+            Action::HandOver => &mut self.handed_over,
+            Action::Escalate => &mut self.escalated,
+            Action::Abandon => &mut self.abandoned,
+        })
+    }
+}
+
+/// Days that are counted faster are counted each time.
+const SLOW: Duration = Duration::from_millis(50);
+
+/// For how many times as long as counting took the days are kept: counting costs a fiftieth of the time.
+const KEPT_FOR: u32 = 50;
+
+/// Days that were counted longer ago are not shown, however slow it is to count them.
+const OLD: TimeDelta = TimeDelta::hours(12);
+
+/// The days of one database, with how long it took to count them.
+#[derive(Debug, Default)]
+pub struct KeptDays(Mutex<Option<Counted>>);
+
+#[derive(Clone, Debug)]
+struct Counted {
+    days: Vec<Day>,
+    /// The database's clock.
+    counted_at: DateTime<Utc>,
+    since: Clock,
+    took: Duration,
+}
+
+impl KeptDays {
+    /// The days that are kept, with when they were counted; else they are counted now, in the snapshot of the rest.
+    pub(super) fn read(&self, db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Day>, Option<DateTime<Utc>>)> {
+        match self.get().filter(|kept| SLOW <= kept.took && (now - kept.counted_at).abs() < OLD) {
+            Some(kept) => Ok((kept.days, Some(kept.counted_at))),
+            None => Ok((self.count(db, now)?, None)),
+        }
+    }
+
+    /// Whether it is time to count them again, which nobody who asks needs to wait for.
+    pub fn are_due(&self) -> bool {
+        self.get().is_some_and(|kept| SLOW <= kept.took && KEPT_FOR * kept.took < kept.since.elapsed())
+    }
+
+    /// Counts the days again.
+    pub fn refresh(self: Arc<Self>, url: &Url, timeouts: &Timeouts) -> Result<()> {
+        let its_timeouts = *timeouts;
+        url.ask(timeouts, move |url| {
+            let mut store = url.open_to(Purpose::Show)?;
+            snapshot(&mut store.db, &its_timeouts, |db| {
+                let now = db.now()?;
+                self.count(db, now)?;
+                Ok(())
+            })
+        })
+    }
+
+    fn count(&self, db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
+        let began = Clock::now();
+        let days = count_days(db, now)?;
+        let kept = Counted { days: days.clone(), counted_at: now, since: Clock::now(), took: began.elapsed() };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        Ok(days)
+    }
+
+    fn get(&self) -> Option<Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }

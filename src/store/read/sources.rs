@@ -1,23 +1,27 @@
 //! What needs a person besides work of which people were notified: what the guard or the host holds, wakes that are
 //! stuck, rows in quarantine, and notifications that did not arrive.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::exists;
 use diesel::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::rules::board::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::db::lists::{After, after, owned};
-use crate::store::db::schema::{failures, issue_subjects, left_issues, session_subjects, step_subjects, untaken_wakes};
-use crate::store::db::types::{Instant, LossyText, RawInstant};
+use crate::store::db::schema::{
+    failures, issue_subjects, left_issues, notifications, session_subjects, step_subjects, untaken_wakes,
+};
+use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
 use crate::store::hosts::catalog::is_readable;
 use crate::store::read::items::{Item, ItemKind, Offer, Placed, SourceItems};
-use crate::store::read::request::ItemSource;
-use crate::store::read::scope::{Inquiry, Owner};
+use crate::store::read::request::{Inquiry, ItemSource, Owner, PageRequest};
 use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
 use crate::store::read::sweeper::{HeldWork, Sweeper};
-use crate::store::read::undelivered;
 use crate::store::work::find;
+use crate::store::work::outbox::waiting;
 use crate::store::work::surroundings::{StuckQuestion, UNSTARTED, all_stuck, stuck};
 use crate::store::{Db, Label};
 
@@ -184,7 +188,7 @@ fn quarantined_of(db: &mut Db, inquiry: &Inquiry, of: Kind) -> QueryResult<Sourc
 /// Notifications that were given up, or are late although they were tried.
 fn undelivered(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     let from = inquiry.page.after(ItemSource::Notification);
-    let (rows, total) = undelivered::failing_from(db, inquiry.now, &from, inquiry.page.rows())?;
+    let (rows, total) = failing_from(db, inquiry.now, &from, inquiry.page.rows())?;
     let placed = rows.into_iter().map(|dead| {
         let error = dead.last_error.map(|error| format!(": {error}")).unwrap_or_default();
         let (event, destination) = (humanize(&dead.event), dead.destination);
@@ -197,4 +201,148 @@ fn undelivered(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         item.placed(Some(dead.place), ItemSource::Notification, dead.id)
     });
     Ok((placed.collect(), total))
+}
+
+/// How long a notification may wait before it is late: a sweep or two.
+pub const LATE: TimeDelta = TimeDelta::minutes(10);
+
+/// For how many days a notification that was given up is news.
+const DEAD_DAYS: i64 = 7;
+
+/// The notifications that were not delivered.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Notifications {
+    /// How many are not delivered yet.
+    pub pending: i64,
+    /// Since when the oldest of them waits; null: none does.
+    pub pending_since: Option<DateTime<Utc>>,
+    /// For how long, in seconds; null: none does.
+    pub pending_age_seconds: Option<i64>,
+    /// Why its last attempt failed, in words; null: there was none, or none failed.
+    pub pending_error: Option<String>,
+    /// Given up in the last week, the oldest first.
+    pub dead: Vec<Undelivered>,
+    /// How many there are.
+    pub dead_total: i64,
+}
+
+/// A notification that did not arrive.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Undelivered {
+    /// The notification's id.
+    pub id: Id,
+    /// `slack` or `webhook`.
+    pub destination: String,
+    /// What happened, as in a webhook's message.
+    pub event: String,
+    /// What it is about.
+    pub kind: String,
+    /// Which one; null: the kind as a whole.
+    pub subject_id: Option<Id>,
+    /// What people call it; null: nothing.
+    pub identifier: Option<String>,
+    /// When it happened.
+    #[serde(flatten)]
+    pub age: Age,
+    /// How often it was tried.
+    #[schemars(range(min = 0))]
+    pub attempts: i32,
+    /// Why the last attempt failed, in words; null: not known.
+    pub last_error: Option<String>,
+    /// Whether it is tried no more.
+    #[serde(skip)]
+    pub is_given_up: bool,
+    /// Its place among all notifications.
+    #[serde(skip)]
+    pub place: RawInstant,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = notifications)]
+struct UndeliveredRow {
+    id: Id,
+    destination: LossyText,
+    event: LossyText,
+    kind: LossyText,
+    subject_id: Option<Id>,
+    details: WrittenDocument,
+    created_at: RawInstant,
+    attempts: i32,
+    last_error: Option<LossyText>,
+    dead_at: Option<RawInstant>,
+}
+
+/// The part of a notification's details that a list shows.
+#[derive(Deserialize)]
+struct NamedSubject {
+    identifier: Option<String>,
+}
+
+impl UndeliveredRow {
+    fn into_undelivered(self, now: DateTime<Utc>) -> Undelivered {
+        Undelivered {
+            id: self.id,
+            destination: self.destination.into(),
+            event: self.event.into(),
+            kind: self.kind.into(),
+            subject_id: self.subject_id,
+            identifier: self.details.read::<NamedSubject>().and_then(|named| named.identifier),
+            age: Age::at(Some(&self.created_at), now),
+            attempts: self.attempts,
+            last_error: self.last_error.map(LossyText::into),
+            is_given_up: self.dead_at.is_some(),
+            place: self.created_at,
+        }
+    }
+}
+
+/// What is not delivered yet, and what was given up.
+pub fn read_notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
+    use notifications::*;
+    let pending = waiting!().count().get_result(db)?;
+    let oldest: Option<(RawInstant, Option<LossyText>)> =
+        waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
+    let rows = given_up(now)
+        .order((created_at, id))
+        .limit(PageRequest::LIMIT as i64)
+        .select(UndeliveredRow::as_select())
+        .load(db)?;
+    let age = Age::at(oldest.as_ref().map(|(since, _)| since), now);
+    Ok(Notifications {
+        pending,
+        pending_since: age.since,
+        pending_age_seconds: age.seconds,
+        pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
+        dead: rows.into_iter().map(|row| row.into_undelivered(now)).collect(),
+        dead_total: given_up(now).count().get_result(db)?,
+    })
+}
+
+/// The notifications that were given up in the last week.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn given_up(now: DateTime<Utc>) -> _ {
+    let since: Instant = Instant(now - TimeDelta::days(DEAD_DAYS));
+    notifications::table.filter(notifications::dead_at.gt(since))
+}
+
+/// The notifications of which somebody has to see why they do not arrive: given up in the last week, or late although
+/// they were tried. A boxed query.
+macro_rules! failing {
+    ($now:expr) => {{
+        let since = Instant($now - TimeDelta::days(DEAD_DAYS));
+        let is_under_way = notifications::dead_at.is_null().and(notifications::delivered_at.is_null());
+        let is_late = notifications::attempts.gt(0).and(notifications::created_at.lt(Instant($now - LATE)));
+        notifications::table
+            .filter(notifications::dead_at.gt(since).assume_not_null().or(is_under_way.and(is_late)))
+            .into_boxed()
+    }};
+}
+
+/// The oldest notifications, from a place on, of which somebody has to see why they do not arrive; and how many there
+/// are.
+pub fn failing_from(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<(Vec<Undelivered>, i64)> {
+    use notifications::{created_at, id};
+    let later = after!(failing!(now), from, created_at, id);
+    let rows = later.order((created_at, id)).limit(limit).select(UndeliveredRow::as_select()).load(db)?;
+    Ok((rows.into_iter().map(|row| row.into_undelivered(now)).collect(), failing!(now).count().get_result(db)?))
 }

@@ -5,7 +5,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 
 use crate::support::world::{On, World};
 
-/// As `store::read::sweeps` and `store::work::ledger` ask, and the index that each needs.
+/// As `store::read::sweeper` and `store::work::ledger` ask, and the index that each needs.
 const QUERIES: [(&str, &str); 5] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
