@@ -1,6 +1,5 @@
 //! Throw-away copies of a host's database, in which anything may be tried. Each is dropped with its value.
 
-pub mod inquiry;
 mod outsider;
 
 use std::fs::Permissions;

@@ -7,8 +7,8 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Id, Kind};
-use crate::store::connect::sandbox::inquiry;
-use crate::store::connect::snapshot::count_rows;
+
+use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
@@ -73,7 +73,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
     slow.sort_by_key(|measured| Reverse(measured.took));
     let mut evidence = Vec::new();
     for Measured { what, sql, took, most } in &slow {
-        let steps = trial.ask_of_host(|db| inquiry::slow_steps(db, sql));
+        let steps = trial.ask_of_host(|db| snapshot::slow_steps(db, sql));
         let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
             "{what} took {}, expected at most {most:?}: `{}`, where the time goes: {plan}",
@@ -121,13 +121,13 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
         let mut measured = vec![
             Measured {
                 what: format!("{kind}_candidates"),
-                sql: inquiry::select_candidates(kind),
+                sql: snapshot::select_candidates(kind),
                 took: candidates,
                 most: CANDIDATES_MAX,
             },
             Measured {
                 what: format!("{kind}_facts of one"),
-                sql: inquiry::select_facts(kind, &ids[..1]),
+                sql: snapshot::select_facts(kind, &ids[..1]),
                 took: alone,
                 most: FACTS_OF_ONE_MAX,
             },
@@ -136,7 +136,7 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
             let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
             measured.push(Measured {
                 what: format!("{kind}_facts of {}", ids.len()),
-                sql: inquiry::select_facts(kind, ids),
+                sql: snapshot::select_facts(kind, ids),
                 took,
                 most: FACTS_MAX,
             });

@@ -8,7 +8,7 @@ use diesel::QueryResult;
 
 use crate::rules::issue::NEEDS_A_PERSON;
 use crate::rules::{Decision, Escalation, Facts, Kind, Reason};
-use crate::store::connect::sandbox::inquiry;
+use crate::store::connect::snapshot;
 use crate::store::work::surroundings;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::sweep::Outcome;
@@ -261,7 +261,7 @@ fn refuse_hiding_claim(trial: &mut Trial, kind: Kind) -> Result<Option<String>> 
     Ok(not_woken.or(match trial.decision(&made)? {
         Some(Decision::Continue { .. } | Decision::Escalate(_)) => None,
         Some(Decision::Leave(Reason::StuckWake(_))) => {
-            let is_in_sight = trial.ask_of_host(|db| inquiry::is_stuck_in_sight(db, &made.id))?;
+            let is_in_sight = trial.ask_of_host(|db| snapshot::is_stuck_in_sight(db, &made.id))?;
             (!is_in_sight).then(|| format!("{}: {what}: untaken_wakes does not name it", name(&made)))
         }
         Some(decision) => Some(format!("{}: {what}, and it would be left alone: {decision}", name(&made))),
@@ -277,7 +277,7 @@ fn refuse_strange_ids(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
     let mut evidence = Vec::new();
     let relations = if made.kind == Kind::Session { &["session_commands"][..] } else { &["wakes", "untaken_wakes"] };
     for relation in relations {
-        let unknown = trial.ask_of_host(|db| inquiry::unknown_wakes(db, relation, made.kind, &made.id))?.into_iter();
+        let unknown = trial.ask_of_host(|db| snapshot::unknown_wakes(db, relation, made.kind, &made.id))?.into_iter();
         evidence
             .extend(unknown.map(|id| format!("{}: {relation} has no row with the id {id} of its wake", name(made))));
     }
@@ -292,11 +292,11 @@ fn refuse_untaken(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
     let (kind, id) = (made.kind, &made.id);
     // Other hosts tell it in their facts alone.
     let statuses = match trial.host.has_derived_facts() {
-        true => trial.ask_of_host(|db| inquiry::statuses_of_waiting(db, kind, id))?,
+        true => trial.ask_of_host(|db| snapshot::statuses_of_waiting(db, kind, id))?,
         false => Vec::new(),
     };
     let statuses = statuses.iter().map(|status| format!("is {status} in wakes: expected claimed or completed"));
-    let untaken = trial.ask_of_host(|db| inquiry::untaken(db, kind, id))?;
+    let untaken = trial.ask_of_host(|db| snapshot::untaken(db, kind, id))?;
     let untaken = untaken.iter().map(|_| "is in untaken_wakes".to_owned());
     Ok(statuses.chain(untaken).map(|why| format!("{}: its wake was taken up, and {why}", name(made))).collect())
 }
@@ -311,7 +311,7 @@ fn refuse_false_success(trial: &mut Trial, kind: Kind) -> Result<Option<String>>
     trial.outsider.age_the_ledger(AN_HOUR)?;
     trial.happens(Event::AtWork, &made, LONG_AGO)?;
     trial.happens(Event::Stops, &made, 0)?;
-    let is_success = trial.ask_of_host(|db| inquiry::has_false_rescue(db, kind, &made.id))?;
+    let is_success = trial.ask_of_host(|db| snapshot::has_false_rescue(db, kind, &made.id))?;
     Ok(is_success.then(|| {
         format!("{}: `-- fixture {kind}: stops` is taken for a success: false_rescues names its wake", name(&made))
     }))

@@ -1,13 +1,26 @@
-//! The folder of a host that is not built in.
+//! The folder of a host that is not built in: reading it, and a beginning of one for a database, which can be installed,
+//! and reads and writes nothing yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FILES, FIXTURES, Host, MANIFEST, SOURCES, names};
+use anyhow::{Context, Result};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
 use crate::conclusion::{Failure, config};
 use crate::files;
-use crate::store::hosts::catalog::version;
+use crate::store::Db;
+use crate::store::db::dialect::Dialect;
+use crate::store::hosts::catalog::{self, version};
+use crate::store::hosts::contract::{CONTRACT, Relation, Usage};
+use crate::store::hosts::folders::recognition::IN_PUBLIC;
+use crate::store::hosts::folders::{FILES, FIXTURES, Host, MANIFEST, SOURCES, is_odd, names, strict_templates};
 
 const BYTES_MAX: u64 = 1 << 20;
 const MIGRATIONS_MAX: usize = 200;
@@ -110,4 +123,141 @@ pub(super) fn refusal(host: &Host) -> Option<String> {
             })
         })
     })
+}
+
+/// The folder of its migration.
+const MIGRATION: &str = "0001_work";
+
+/// A table of the database, for people.
+#[derive(Serialize)]
+struct TableToRead {
+    name: String,
+    columns: String,
+    /// What `host.toml` calls it; none, if it cannot name it.
+    key: Option<String>,
+}
+
+/// The files of a folder called so, by their paths, for the database at hand.
+pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
+    let dialect = db.dialect();
+    let (tables, id) = tables(db).context("looking for tables")?;
+    if !tables.iter().any(|table| table.key.is_some()) {
+        let expected = match dialect {
+            Dialect::Postgres => IN_PUBLIC,
+            Dialect::Sqlite => "expected the database of a control plane",
+        };
+        return Err(config(format!("{} has no tables: {expected}", catalog::name(db)?)).into());
+    }
+    let tables = Value::from(Serde(&tables));
+    let manifest = render("host.toml", context! { name => name_of(folder), id, tables => tables.clone() })?;
+    // It knows what is expected of a host like this.
+    let no_migration = BTreeMap::from([(MANIFEST.to_owned(), manifest.clone())]);
+    let host = Host::from_files(no_migration).map_err(config)?;
+    let needed: Vec<&Relation> = CONTRACT.needed_of(&host).collect();
+    let functions = needed.iter().filter_map(|relation| Some(format!("{}_{}", written_by(relation)?, relation.name)));
+    let functions: Vec<String> = functions.collect();
+    let relations: Value = needed.iter().map(|relation| to_fill(relation, &host, dialect)).collect();
+    let context = context! { sqlite => dialect == Dialect::Sqlite, tables, relations, functions };
+    let text = |template: &str| render(template, context.clone());
+    Ok(BTreeMap::from([
+        (MANIFEST.to_owned(), manifest),
+        (format!("{}/{MIGRATION}/up.sql", dialect.name()), text("up.sql")?),
+        (format!("{}/{MIGRATION}/down.sql", dialect.name()), text("down.sql")?),
+        (format!("{}/{FIXTURES}", dialect.name()), text("fixtures.sql")?),
+    ]))
+}
+
+fn render(template: &str, context: Value) -> Result<String> {
+    let file = FILES.get_file(format!("skeleton/{template}")).and_then(|file| file.contents_utf8());
+    Ok(strict_templates().render_str(file.unwrap_or_default(), context)? + "\n")
+}
+
+/// The key of a table in `host.toml`, in quotes where TOML needs them.
+fn key_of(table: &str) -> Option<String> {
+    let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let key = if is_bare { table.to_owned() } else { format!("\"{table}\"") };
+    (!is_odd(table)).then_some(key)
+}
+
+/// What a host may be called, made of what its folder is called.
+fn name_of(folder: &str) -> String {
+    let is_of_a_name = |c: char| c.is_ascii_alphanumeric();
+    let name: String =
+        folder.chars().map(|c| if is_of_a_name(c) { c.to_ascii_lowercase() } else { '_' }).take(30).collect();
+    match name.starts_with(|c: char| c.is_ascii_lowercase()) && !names().contains(&name.as_str()) {
+        true => name,
+        false => format!("host_{name}"),
+    }
+}
+
+/// A relation that the migration makes, for its template: each column has a value of the type that is expected.
+fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> Value {
+    // All facts depend on it.
+    let has_a_row = relation.name == "host_behavior";
+    let columns = CONTRACT.columns_of(relation, host).map(|column| {
+        let value = match (has_a_row, column.type_in(host), dialect) {
+            (true, "double precision", Dialect::Postgres) => "1::float8".to_owned(),
+            (true, "double precision", Dialect::Sqlite) => "1.0".to_owned(),
+            (true, ..) => "'set it to todo'".to_owned(),
+            (false, of_type, Dialect::Postgres) => format!("null::{of_type}"),
+            (false, _, Dialect::Sqlite) => "null".to_owned(),
+        };
+        context! { name => &column.0, value, meaning => first_sentence(&column.2) }
+    });
+    context! {
+        name => &relation.name,
+        about => first_sentence(&relation.about),
+        columns => columns.collect::<Value>(),
+        has_a_row,
+        writes => written_by(relation).into_iter().collect::<Vec<_>>(),
+    }
+}
+
+/// The statement by which sweep writes a relation, and which its trigger takes.
+fn written_by(relation: &Relation) -> Option<&'static str> {
+    match relation.usage {
+        Usage::Read | Usage::Lock => None,
+        Usage::Update => Some("update"),
+        Usage::Insert => Some("insert"),
+    }
+}
+
+/// The first sentence of a text, without Markdown.
+fn first_sentence(text: &str) -> String {
+    let sentence = text.split(". ").next().unwrap_or(text);
+    sentence.replace('`', "").replace('\n', " ")
+}
+
+/// The tables, and the type that most of their ids have.
+fn tables(db: &mut Db) -> QueryResult<(Vec<TableToRead>, &'static str)> {
+    const ON_POSTGRES: &str = "relname::text, attname::text, format_type(atttypid, atttypmod), \
+        EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary AND attnum = ANY (indkey)) \
+        FROM pg_class c JOIN pg_attribute ON attrelid = c.oid \
+        WHERE relnamespace = to_regnamespace('public') AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped \
+        ORDER BY relname, attnum";
+    const ON_SQLITE: &str = "m.name, c.name, lower(c.type), c.pk > 0 \
+        FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c \
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+        AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
+        ORDER BY m.name, c.cid";
+    let columns = match db.dialect() {
+        Dialect::Postgres => ON_POSTGRES,
+        Dialect::Sqlite => ON_SQLITE,
+    };
+    let columns = sql::<(Text, Text, Text, Bool)>(&format!("SELECT {columns}"));
+    let rows: Vec<(String, String, String, bool)> = columns.load(db)?;
+    let ids = ["uuid", "bigint", "integer", "text"];
+    let has = |id: &str| rows.iter().filter(|(_, _, of_type, is_key)| *is_key && of_type == id).count();
+    let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
+    let mut tables: Vec<TableToRead> = Vec::new();
+    for (table, column, of_type, _) in rows {
+        let key = key_of(&table);
+        // They stand in comments, of one line each.
+        let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
+        match tables.last_mut().filter(|last| last.name == table) {
+            Some(last) => last.columns = format!("{}, {column}", last.columns),
+            None => tables.push(TableToRead { name: table, columns: column, key }),
+        }
+    }
+    Ok((tables, id))
 }

@@ -1,5 +1,7 @@
-//! The rights that a migration would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or
+//! What an operator wants of a migration, and the rights that it would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or
 //! made. And one migration at a time: several processes may start at once.
+
+use std::sync::Arc;
 
 use anyhow::{Context, Error, Result};
 use diesel::connection::SimpleConnection;
@@ -8,10 +10,35 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::found::{Superuser, Wanted};
 use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::hosts::folders::Host;
+
+/// What an operator wants of a migration.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// None: as it is detected.
+    pub host: Option<Arc<Host>>,
+    pub listen: Listen,
+    pub superuser: Superuser,
+}
+
+/// Should a host that brings no such trigger itself notify at once of runs that end?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listen {
+    #[default]
+    AsItIs,
+    Wanted,
+}
+
+/// May a superuser migrate who does not own the host's tables?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Superuser {
+    #[default]
+    Refused,
+    /// The operator says so.
+    Accepted,
+}
 
 const STRANGERS: &str = concat!(include_str!("trusted.sql"), include_str!("strangers.sql"));
 const LENDING: &str = concat!(include_str!("trusted.sql"), include_str!("lending.sql"));

@@ -11,8 +11,8 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
 
-use super::found::{Wanted, read_schema, refuse_unmigrated, refuse_untrusted};
-use super::trust;
+use super::trust::{self, Wanted};
+use super::{read_schema, refuse_unmigrated, refuse_untrusted};
 use crate::conclusion::{config, usage};
 use crate::store::Db;
 use crate::store::db::connection::{DbConnection, OURS};
