@@ -17,7 +17,7 @@ use crate::store::db::errors::Refused;
 use crate::store::db::types::IdType;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::find::{among, find, label_of_row};
-use crate::store::work::quarantine::{self, Failure};
+use crate::store::work::quarantine::{self, FailingSubject};
 use crate::store::{Db, Label};
 use crate::text::redact;
 
@@ -52,7 +52,7 @@ fn release_one(opened: &mut OpenDatabase, kind: Option<Kind>, name: &str) -> Res
     };
     opened.store.refuse_unprovided(kind)?;
     let find = |db: &mut Db| find(db, kind, name);
-    let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind, id))?;
+    let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind.name(), id))?;
     Ok(format!("{kind} {released}"))
 }
 
@@ -78,7 +78,7 @@ fn list(layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let (rows, more, now) = OpenDatabase::ask(Purpose::Look, environment, |opened| {
         opened.change(|db, kinds| {
             let (rows, more) = quarantine::longest(db)?;
-            let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+            let labelled = |row: FailingSubject| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
             let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
             Ok((rows, more, db.now()?))
         })
@@ -87,7 +87,7 @@ fn list(layout: Layout, environment: &Environment) -> Result<Conclusion> {
     Ok(Conclusion::Done)
 }
 
-type QuarantineRow = (Label, Failure);
+type QuarantineRow = (Label, FailingSubject);
 
 fn table(rows: &[QuarantineRow], now: DateTime<Utc>) -> String {
     if rows.is_empty() {
@@ -107,7 +107,7 @@ fn table(rows: &[QuarantineRow], now: DateTime<Utc>) -> String {
 }
 
 fn document((label, row): &QuarantineRow) -> Value {
-    let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
+    let FailingSubject { kind, id, sweeps, reason, last_at, quarantined_at } = row;
     json!({
         "kind": redact(kind),
         "id": redact(&id.0),

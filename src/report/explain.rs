@@ -15,7 +15,7 @@ use crate::store::Label;
 use crate::store::Subject;
 use crate::store::hosts::links::Links;
 use crate::store::work::ledger::{Past, Recovery};
-use crate::store::work::quarantine::Failure;
+use crate::store::work::quarantine::FailingSubject;
 use crate::text::{cut, redact};
 
 /// The version of the JSON document.
@@ -36,7 +36,7 @@ pub struct Explanation {
     /// What the agent of a session is doing, as far as it is known.
     agent: Option<AgentState>,
     pub past: Past,
-    pub failure: Option<Failure>,
+    pub failure: Option<FailingSubject>,
     policy: Policy,
     /// Is it a session's watcher that decides by this policy?
     is_watched: bool,
@@ -50,7 +50,7 @@ impl Explanation {
         policy: &Policy,
         links: &Links,
         past: Past,
-        failure: Option<Failure>,
+        failure: Option<FailingSubject>,
     ) -> Explanation {
         Explanation {
             url: links.to(&facts.page(&label.id)),
@@ -281,7 +281,7 @@ impl Explanation {
 }
 
 /// What a sweep does with a subject in quarantine, whatever its decision would be.
-pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
+pub fn quarantine(failure: &FailingSubject, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", format_utc(at)));
     format!(
         "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} \

@@ -140,28 +140,8 @@ relations! {
 relations! {
     step_work_state (subject_id) {
         subject_id -> Id,
-        title -> Text,
-        agent_name -> Nullable<Text>,
         state -> Nullable<Text>,
         detail -> Nullable<Text>,
-        since -> Instant,
-        plan_id -> Id,
-    }
-    agent_names (agent_id) {
-        agent_id -> Id,
-        agent_name -> Text,
-    }
-    escalated_issues (subject_id) {
-        subject_id -> Id,
-        tenant -> Text,
-        identifier -> Nullable<Text>,
-        title -> Text,
-        agent_id -> Nullable<Id>,
-        agent_name -> Nullable<Text>,
-        reason -> Text,
-        attempt -> Integer,
-        since -> Instant,
-        last_attempt_at -> Nullable<Instant>,
     }
     policy (orphan_grace_seconds) {
         orphan_grace_seconds -> Double,
@@ -254,7 +234,6 @@ relations! {
     }
     agent_exemptions (agent_id) {
         agent_id -> Id,
-        reason -> Text,
         until -> Nullable<Instant>,
     }
     tenant_exemptions (tenant) {

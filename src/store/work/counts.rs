@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::rules::display::humanize;
 use crate::rules::{Decision, Id, Kind, Reason};
@@ -68,9 +69,7 @@ impl KindCounts {
 }
 
 /// What is done about a kind of subject.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum KindMode {
@@ -83,19 +82,7 @@ pub enum KindMode {
 }
 
 /// What became of the decision about one subject. In a dry run: what would.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Outcome {
@@ -129,7 +116,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: &[Outcome] = <Outcome as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[Outcome] = <Outcome as VariantArray>::VARIANTS;
 
     /// What a decision comes to when it is carried out.
     pub fn of(decision: &Decision) -> Outcome {
@@ -183,20 +170,8 @@ impl Outcome {
 
     /// Was something written?
     pub fn is_change(self) -> bool {
-        match self {
-            Outcome::Continued | Outcome::Escalated | Outcome::Recovered | Outcome::HandedOver | Outcome::Abandoned => {
-                true
-            }
-            Outcome::Waiting
-            | Outcome::Skipped
-            | Outcome::Healthy
-            | Outcome::Changed
-            | Outcome::Deferred
-            | Outcome::Busy
-            | Outcome::Unknown
-            | Outcome::Unreadable
-            | Outcome::Failed => false,
-        }
+        use Outcome::{Abandoned, Continued, Escalated, HandedOver, Recovered};
+        matches!(self, Continued | Escalated | Recovered | HandedOver | Abandoned)
     }
 }
 

@@ -51,15 +51,16 @@ impl Start {
             },
             catalog::readable(db.dialect(), "untaken_wakes"),
         ];
-        let row: StartRow =
-            select(sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", ")))
-                .get_result(db)?;
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
+        let columns =
+            sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", "));
+        let (database, now, sweeps, newest_recovery, has_untaken_wakes): Row = select(columns).get_result(db)?;
         Ok(Start {
-            database: row.database.into(),
-            now: row.now,
-            newest_sweeps: row.sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
-            newest_recovery: row.newest_recovery.and_then(|at| at.instant()),
-            has_untaken_wakes: row.has_untaken_wakes,
+            database: database.into(),
+            now,
+            newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
+            newest_recovery: newest_recovery.and_then(|at| at.instant()),
+            has_untaken_wakes,
         })
     }
 
@@ -73,60 +74,31 @@ impl Start {
         });
         let open_of_deleted =
             |&kind: &Kind| for_kind!(kind, S => format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()));
+        let open = any_of(kinds.iter().map(open_of_deleted).collect());
+        let subjects = any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect());
         let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
         let others = [
             any("failures WHERE sweeps > 0"),
-            format!(
-                "{} OR {}",
-                any("failures WHERE quarantined_at IS NOT NULL"),
-                any_of(kinds.iter().map(open_of_deleted).collect())
-            ),
-            format!(
-                "NOT ({})",
-                any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect())
-            ),
+            format!("{} OR {open}", any("failures WHERE quarantined_at IS NOT NULL")),
+            format!("NOT ({subjects})"),
             is_policy_new,
         ];
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
-        let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
+        let (found, is_due): ((bool, bool, bool, bool, bool, bool, bool), bool) = match self.has_untaken_wakes {
             true => {
                 let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
                 select((asked, due.or(stuck))).get_result(db)?
             }
             false => select((asked, due)).get_result(db)?,
         };
-        let Answers { session_candidates, issue_candidates, step_candidates, has_failures, is_unsettled, .. } = found;
-        let of_kinds =
-            [(Kind::Session, session_candidates), (Kind::Issue, issue_candidates), (Kind::Step, step_candidates)];
+        let (sessions, issues, steps, has_failures, is_unsettled, is_empty, is_policy_new) = found;
+        let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
         let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
-        let Answers { is_empty, is_policy_new, .. } = found;
         let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
         Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
     }
-}
-
-#[derive(Queryable)]
-struct StartRow {
-    database: LossyText,
-    now: DateTime<Utc>,
-    /// The ids of the newest sweeps, with commas between them.
-    sweeps: Option<String>,
-    newest_recovery: Option<RawInstant>,
-    has_untaken_wakes: bool,
-}
-
-/// What a glance asks in SQL, in this order.
-#[derive(Clone, Copy, Queryable)]
-struct Answers {
-    session_candidates: bool,
-    issue_candidates: bool,
-    step_candidates: bool,
-    has_failures: bool,
-    is_unsettled: bool,
-    is_empty: bool,
-    is_policy_new: bool,
 }
 
 /// What there is in a database, at the first glance.

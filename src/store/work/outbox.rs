@@ -13,6 +13,7 @@ use diesel::dsl::{count_star, exists, max, select};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Db;
@@ -22,19 +23,7 @@ use crate::store::db::written::{Writes, rows_written};
 use crate::text::{cut, plain, redact, redact_id};
 
 /// What people can be notified of.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Event {
@@ -77,7 +66,7 @@ impl Event {
 }
 
 /// Where notifications are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Destination {
@@ -88,7 +77,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    pub const ALL: &[Destination] = <Destination as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[Destination] = <Destination as VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
         self.into()
@@ -155,19 +144,13 @@ impl Details {
     /// As they may be shown to others, and kept.
     fn redacted(&self) -> Details {
         let short = |text: &String| plain(&cut(&redact(text), TEXT_MAX));
-        let Details { identifier, title, tenant, agent, finding, reason, attempts, url, resolved, none_is_taken } =
-            self;
         Details {
-            identifier: identifier.as_ref().map(short),
-            title: title.as_ref().map(short),
-            tenant: tenant.as_ref().map(short),
-            agent: agent.as_ref().map(short),
-            finding: *finding,
-            reason: short(reason),
-            attempts: *attempts,
-            url: url.clone(),
-            resolved: *resolved,
-            none_is_taken: *none_is_taken,
+            identifier: self.identifier.as_ref().map(short),
+            title: self.title.as_ref().map(short),
+            tenant: self.tenant.as_ref().map(short),
+            agent: self.agent.as_ref().map(short),
+            reason: short(&self.reason),
+            ..self.clone()
         }
     }
 }
@@ -316,7 +299,8 @@ impl Message {
 }
 
 /// One row of the outbox.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = notifications)]
 pub struct Notification {
     /// The key by which a receiver knows it again.
     pub id: Id,
@@ -325,7 +309,15 @@ pub struct Notification {
     pub subject_id: Option<Id>,
     pub sweep_id: Id,
     pub created_at: DateTime<Utc>,
+    #[diesel(deserialize_as = WrittenDocument)]
     pub details: Details,
+}
+
+impl From<WrittenDocument> for Details {
+    fn from(written: WrittenDocument) -> Details {
+        // Once more: others may have written to the outbox as well.
+        written.read::<Details>().unwrap_or_default().redacted()
+    }
 }
 
 /// What is neither delivered nor given up; of one destination.
@@ -390,33 +382,6 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = notifications)]
-struct NotificationRow {
-    id: Id,
-    event: String,
-    kind: String,
-    subject_id: Option<Id>,
-    sweep_id: Id,
-    created_at: DateTime<Utc>,
-    details: WrittenDocument,
-}
-
-impl From<NotificationRow> for Notification {
-    fn from(row: NotificationRow) -> Notification {
-        Notification {
-            id: row.id,
-            event: row.event,
-            kind: row.kind,
-            subject_id: row.subject_id.as_ref().map(redact_id),
-            sweep_id: redact_id(&row.sweep_id),
-            created_at: row.created_at,
-            // Once more: others may have written to the outbox as well.
-            details: row.details.read::<Details>().unwrap_or_default().redacted(),
-        }
-    }
-}
-
 fn read_message(
     db: &mut Db,
     destination: Destination,
@@ -439,14 +404,12 @@ fn read_message(
         .collect();
     counts.sort();
     let newest_at = its!().order(columns::created_at.desc()).select(columns::created_at).first(db)?;
-    let named = its!()
-        .order((columns::created_at, columns::id))
-        .limit(NAMED_MAX)
-        .select(NotificationRow::as_select())
-        .load(db)?
-        .into_iter()
-        .map(Notification::from)
-        .collect();
+    let oldest = its!().order((columns::created_at, columns::id)).limit(NAMED_MAX);
+    let mut named: Vec<Notification> = oldest.select(Notification::as_select()).load(db)?;
+    for notification in &mut named {
+        notification.subject_id = notification.subject_id.as_ref().map(redact_id);
+        notification.sweep_id = redact_id(&notification.sweep_id);
+    }
     Ok(Message { id, at, attempt, counts, named, newest_at })
 }
 

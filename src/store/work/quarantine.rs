@@ -16,10 +16,12 @@ use crate::store::work::exemptions::LISTED_MAX;
 use crate::text::{cut, plain};
 
 /// One row of `failures`.
-#[derive(Clone, Debug, PartialEq, Queryable)]
-pub struct Failure {
+#[derive(Clone, Debug, PartialEq, Queryable, Selectable)]
+#[diesel(table_name = failures)]
+pub struct FailingSubject {
     /// As stored.
     pub kind: String,
+    #[diesel(column_name = subject_id)]
     pub id: Id,
     /// In how many sweeps running; 0: no longer.
     pub sweeps: i32,
@@ -36,7 +38,7 @@ const REASON_MAX: usize = 997;
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
 
-/// Failing subjects that are remembered: a sweep records a thousand of each kind of failure.
+/// FailingSubject subjects that are remembered: a sweep records a thousand of each kind of failure.
 const FAILING_MAX: i64 = 10_000;
 
 /// The subjects of a kind that failed in the last sweep that examined them, and are still examined: those that failed
@@ -84,12 +86,14 @@ pub fn forget(db: &mut Db, of: Kind, id: &Id) -> QueryResult<()> {
 }
 
 /// What has been in quarantine the longest, and how much more is there.
-pub fn longest(db: &mut Db) -> QueryResult<(Vec<Failure>, i64)> {
+pub fn longest(db: &mut Db) -> QueryResult<(Vec<FailingSubject>, i64)> {
     use failures::*;
-    let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
     let all = || table.filter(quarantined_at.is_not_null());
-    let rows: Vec<Failure> =
-        all().select(columns).order((quarantined_at, kind, subject_id)).limit(LISTED_MAX).load(db)?;
+    let rows: Vec<FailingSubject> = all()
+        .select(FailingSubject::as_select())
+        .order((quarantined_at, kind, subject_id))
+        .limit(LISTED_MAX)
+        .load(db)?;
     let more = all().count().get_result::<i64>(db)? - rows.len() as i64;
     Ok((rows, more))
 }
@@ -101,16 +105,11 @@ pub fn held_among(db: &mut Db, of: Kind, ids: &[Id]) -> QueryResult<Vec<Id>> {
 }
 
 /// What a subject's last sweeps failed of, if they did.
-pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Option<Failure>> {
+pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Option<FailingSubject>> {
     use failures::*;
-    let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
-    let row = table.select(columns).filter(kind.eq(subject.name())).filter(subject_id.eq(id)).first(db);
-    Ok(row.optional()?.filter(|failure: &Failure| 0 < failure.sweeps || failure.quarantined_at.is_some()))
-}
-
-/// Releases one subject. Was it in quarantine?
-pub fn release(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
-    release_row(db, kind.name(), id)
+    let row =
+        table.select(FailingSubject::as_select()).filter(kind.eq(subject.name())).filter(subject_id.eq(id)).first(db);
+    Ok(row.optional()?.filter(|failing: &FailingSubject| 0 < failing.sweeps || failing.quarantined_at.is_some()))
 }
 
 /// Releases everything: the kind and the id of each.
@@ -119,14 +118,15 @@ pub fn release_all(db: &mut Db) -> QueryResult<Vec<(String, Id)>> {
     let held: Vec<(String, Id)> = held.select((failures::kind, failures::subject_id)).load(db)?;
     let mut all = Vec::new();
     for (kind, id) in held {
-        if release_row(db, &kind, &id)? {
+        if release(db, &kind, &id)? {
             all.push((kind, id));
         }
     }
     Ok(all)
 }
 
-fn release_row(db: &mut Db, kind: &str, id: &Id) -> QueryResult<bool> {
+/// Releases one subject of a kind as it is stored. Was it in quarantine?
+pub fn release(db: &mut Db, kind: &str, id: &Id) -> QueryResult<bool> {
     let one = failures::table.filter(failures::kind.eq(kind)).filter(failures::subject_id.eq(id));
     let held = one.filter(failures::quarantined_at.is_not_null());
     let never: Option<Instant> = None;

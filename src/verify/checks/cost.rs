@@ -7,7 +7,6 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
 use crate::rules::{Id, Kind};
-
 use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};

@@ -8,7 +8,7 @@ use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy, Whose
 use sweep::store::Label;
 use sweep::store::hosts::links::Links;
 use sweep::store::work::ledger::{Past, Recovery};
-use sweep::store::work::quarantine::Failure;
+use sweep::store::work::quarantine::FailingSubject;
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)
@@ -46,7 +46,7 @@ fn orphan() -> IssueFacts {
     }
 }
 
-fn print(facts: &IssueFacts, past: Past, failure: Option<Failure>) -> String {
+fn print(facts: &IssueFacts, past: Past, failure: Option<FailingSubject>) -> String {
     let label = Label { id: id(), tenant: Some("acme".to_owned()), identifier: Some("ACM-12".to_owned()) };
     let text = Explanation::of(label, facts, &Policy::default(), &Links::default(), past, failure).table();
     anstream::adapter::strip_str(&text).to_string()
@@ -112,7 +112,7 @@ fn an_issue_with_a_past_that_is_left_and_in_quarantine() {
         row(-300, "escalate", "no attempt is left", Some(at(-30))),
         row(-30, "continue", "nobody is working on it", None),
     ];
-    let failure = Failure {
+    let failure = FailingSubject {
         kind: "issue".to_owned(),
         id: id(),
         sweeps: 3,
