@@ -1,18 +1,20 @@
-//! The command line, and its commands.
+//! The command line: its commands, and the flags of each.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use chrono::TimeDelta;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Error, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use super::request::{SessionCommand, StepCommand, WakeFlags};
-use super::subjects::{ExemptCommand, QuarantineCommand, SubjectName};
-use super::watch::WatchFlags;
-use crate::parse::{self, CHECK, HOST};
+use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, NUDGES, Until};
 use crate::report::Format;
 use crate::settings::TypedSettings;
-use crate::settings::flags::{CommonFlags, ScopeFlags, SweepFlags};
+use crate::settings::flags::{CommonFlags, HOW_IT_RUNS, ScopeFlags, SweepFlags};
 use crate::store::read::overview::Cursor;
+use crate::store::work::exemptions::Exempts;
+use crate::supervisor::record::Nudges;
 use crate::verify::Promise;
 
 /// Finds stranded work, continues it a few times at most, then notifies a person.
@@ -237,4 +239,234 @@ pub struct DemoFlags {
 pub enum DemoAt {
     Start,
     End,
+}
+
+#[derive(Debug, Args)]
+pub struct WakeFlags {
+    /// An issue or a plan step: its id, or what people call it: ACM-12, 'Release 2.4 #2'
+    #[arg(value_name = "ISSUE|STEP", value_parser = parse::non_empty)]
+    pub issue_or_step: String,
+    #[command(flatten)]
+    pub asker: AskerFlag,
+}
+
+#[derive(Debug, Args)]
+pub struct AskerFlag {
+    /// The name that the ledger records for who asks [default: your login]
+    #[arg(long = "as", value_name = "NAME", value_parser = parse::person, allow_hyphen_values = true)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Have a message typed into a session now
+    Nudge(NudgeFlags),
+    /// Have the process of a session started again
+    Relaunch(SessionFlags),
+    /// Have nobody disturb a session
+    Pause(SessionFlags),
+    /// End the pause of a session
+    Resume(SessionFlags),
+    /// Note a sign of life of a session
+    Heartbeat(SessionFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct NudgeFlags {
+    #[command(flatten)]
+    pub session: SessionFlags,
+    /// What is typed into it [default: SWEEP_NUDGE_MESSAGE, else as sweeps do]
+    #[arg(long, value_name = "TEXT", value_parser = parse::message, allow_hyphen_values = true)]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SessionFlags {
+    /// A session: its id, or what people call it
+    #[arg(value_name = "SESSION", value_parser = parse::non_empty)]
+    pub session: String,
+    #[command(flatten)]
+    pub asker: AskerFlag,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StepCommand {
+    /// Leave out a plan step
+    Skip(StepFlags),
+    /// Give up a plan step that is in progress
+    Fail(StepFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct StepFlags {
+    /// A plan step: its id, or its plan and position, such as 'Release 2.4 #2'
+    #[arg(value_name = "STEP", value_parser = parse::non_empty)]
+    pub step: String,
+    #[command(flatten)]
+    pub asker: AskerFlag,
+}
+
+/// The name of a subject. Its kind may be left out: then the first word is its name.
+#[derive(Debug, Args)]
+pub struct SubjectName {
+    /// session, issue, step; or at once what follows, if no two kinds have it
+    #[arg(value_name = "KIND", value_parser = KindOrName, hide_possible_values = true)]
+    pub kind: Option<String>,
+    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
+    #[arg(value_name = "ID", value_parser = parse::non_empty)]
+    pub name: Option<String>,
+}
+
+/// Completes as a kind, and takes any name.
+#[derive(Clone)]
+struct KindOrName;
+
+impl TypedValueParser for KindOrName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &clap::Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        parse::non_empty.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        KIND.possible_values()
+    }
+}
+
+/// What is exempt.
+#[derive(Debug, Args)]
+pub struct ExemptName {
+    /// session, issue, step; or agent, tenant: all that it has
+    #[arg(value_name = "KIND", value_parser = EXEMPTS, hide_possible_values = true)]
+    pub of: Exempts,
+    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2', Ada
+    #[arg(value_name = "ID", value_parser = parse::non_empty)]
+    pub name: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ExemptCommand {
+    /// Exempt a subject, an agent or a tenant; again: replace the reason and the end
+    Add(ExemptFlags),
+    /// List all exemptions, expired ones too
+    List,
+    /// End an exemption
+    Remove(ExemptName),
+}
+
+#[derive(Debug, Args)]
+pub struct ExemptFlags {
+    #[command(flatten)]
+    pub what: ExemptName,
+    /// Why it is in progress on purpose
+    #[arg(long, value_name = "TEXT", value_parser = parse::reason, allow_hyphen_values = true)]
+    pub reason: String,
+    /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
+    /// [default: when it is removed]
+    #[arg(long, value_name = "WHEN", value_parser = parse::until, allow_hyphen_values = true)]
+    pub until: Option<Until>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// List what is in quarantine
+    List,
+    /// Have the next sweep examine it again
+    Release(ReleaseFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct ReleaseFlags {
+    #[command(flatten)]
+    pub subject: SubjectName,
+    /// Release everything
+    #[arg(long, conflicts_with = "kind")]
+    pub all: bool,
+}
+
+/// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.
+///
+/// While it runs, its row says what the agent is doing, when it last printed anything, when it last made progress, and
+/// the last lines of its screen. When it waits for a person, a person is notified, and nothing is typed. When it falls
+/// silent, repeats itself, does nothing new or crashes, sweep's own rules decide: it is nudged, relaunched, or a person
+/// is notified. A nudge is typed only at the idle prompt of a program whose screens are known. The same policy, limits
+/// and ledger hold as in any sweep, and sweeps may run beside it.
+///
+/// Ends with the command's exit code (128 + n after signal n; 127 if there is no such command).
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
+pub struct WatchFlags {
+    #[command(subcommand)]
+    pub of_agent: Option<WatchCommand>,
+    /// The command and its arguments
+    ///
+    /// Behind -- if it is called as a command of sweep's.
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present = "tmux", conflicts_with = "tmux")]
+    pub command: Vec<OsString>,
+    /// Watch what runs in this tmux pane instead: %3, work:1.0
+    #[arg(long, value_name = "PANE", value_parser = parse::non_empty)]
+    pub tmux: Option<String>,
+    /// What people will call the session [default: its directory, as api; then api-2]
+    ///
+    /// One that has ended and is called so is taken up.
+    #[arg(long, value_name = "NAME", value_parser = parse::message)]
+    pub name: Option<String>,
+    /// The agent that works in it: its id or its name
+    #[arg(long, value_name = "AGENT", value_parser = parse::non_empty)]
+    pub agent: Option<String>,
+    /// The issue that it works on: its id, or what people call it
+    ///
+    /// An escalation of the session is written there.
+    #[arg(long, value_name = "ISSUE", value_parser = parse::non_empty)]
+    pub issue: Option<String>,
+    /// The tenant it belongs to [default: its issue's, else default]
+    #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
+    pub tenant: Option<String>,
+    /// Its own threshold in place of SWEEP_SESSION_SILENT_AFTER; whole seconds
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "DURATION", value_parser = parse::whole_seconds,
+          allow_hyphen_values = true)]
+    pub silent_after: Option<TimeDelta>,
+    /// Take up this session instead of a new one: its id, or what people call it
+    #[arg(long, value_name = "SESSION", value_parser = parse::non_empty,
+          conflicts_with_all = ["name", "agent", "issue", "tenant"])]
+    pub session: Option<String>,
+    /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
+    #[arg(help_heading = HOW_IT_RUNS, long)]
+    pub no_examine: bool,
+    /// When to type into it: idle, off [default: where its prompt is known]
+    ///
+    /// The default is the idle prompt of agents whose screens are known; idle: any prompt such as >.
+    #[arg(long, value_name = "WHEN", value_parser = NUDGES, hide_possible_values = true)]
+    pub nudge: Option<Nudges>,
+    /// Start it again with this command after a crash, in place of its own: 'claude --continue'
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "COMMAND", value_parser = parse::command_line,
+          conflicts_with = "tmux")]
+    pub relaunch_command: Option<CommandLine>,
+    /// Have the agent report its state by its hooks, which are set up by arguments for it alone: Claude Code, Codex
+    #[arg(help_heading = HOW_IT_RUNS, long, conflicts_with = "tmux")]
+    pub hooks: bool,
+    /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
+    #[arg(help_heading = HOW_IT_RUNS, long, conflicts_with = "tmux")]
+    pub inherit_env: bool,
+    /// Where its output is kept if it crashes [default: sessions/ID.log in the data directory]
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "PATH")]
+    pub log: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum WatchCommand {
+    /// For an agent's hooks: hand an event to the watcher that started the agent
+    ///
+    /// The event is a JSON object, as the argument or on stdin: what the hooks of Claude Code and Gemini CLI and the
+    /// notify program of Codex are given; or {"state": "working|idle|waiting|exhausted", "kind": "permission",
+    /// "question": "…"}. Never fails and prints nothing on stdout, so that no agent is held up; an event that cannot be
+    /// handed over is reported on stderr.
+    Event(EventFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct EventFlags {
+    /// The event [default: what is on stdin]; of several words the last
+    #[arg(value_name = "JSON", allow_hyphen_values = true, trailing_var_arg = true)]
+    pub event: Vec<OsString>,
 }
