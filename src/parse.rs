@@ -1,24 +1,25 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
-mod choice;
-mod list;
-
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error};
 
-use crate::rules::After;
+use crate::report::Format;
+use crate::rules::{After, Escalation, Kind};
+use crate::store::hosts::folders;
 use crate::store::read::overview::{Cursor, PageRequest};
 use crate::store::work::candidates::Shard;
+use crate::store::work::exemptions::Exempts;
 pub use crate::store::work::exemptions::Until;
-pub use choice::{
-    CHECK, Choice, ESCALATION, EVENTS, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LAYOUT, LOG_FORMAT, LogFormat,
-    NUDGES, SWITCH,
-};
-pub use list::{Entry, List, listed};
+use crate::store::work::outbox::Event;
+use crate::supervisor::record::Nudges;
+use crate::sweep::KindMode;
+use crate::verify::Promise;
 
 type Parsed<T> = Result<T, String>;
 
@@ -260,5 +261,191 @@ pub fn until(value: &str) -> Parsed<Until> {
             Err("expected a duration such as 2d or 12h, or a time such as 2026-12-24 or 2026-12-24T18:00:00Z"
                 .to_owned())
         }
+    }
+}
+
+/// Values of which there are few: each is read and written by its name, and shells complete the names.
+#[derive(Clone, Copy)]
+pub struct Choice<T: 'static>(fn() -> &'static [T], fn(T) -> &'static str);
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+pub const KIND: Choice<Kind> = Choice::all();
+/// What can be exempt.
+pub const EXEMPTS: Choice<Exempts> = Choice::all();
+/// The events of which people can be notified.
+pub const EVENTS: Choice<Event> = Choice::all();
+pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
+pub const HOST: Choice<&str> = Choice(folders::names, |name| name);
+/// What a host is verified by.
+pub const CHECK: Choice<Promise> = Choice::all();
+pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
+pub const KIND_MODE: Choice<KindMode> = Choice::all();
+pub const FORMAT: Choice<Format> = Choice::all();
+/// How something that is no report of a sweep is printed.
+pub const LAYOUT: Choice<Format> = Choice(|| &[Format::Table, Format::Json], |format| FORMAT.name(format));
+pub const LOG_FORMAT: Choice<LogFormat> = Choice::all();
+pub const ESCALATION: Choice<Escalation> = Choice::all();
+/// Into which programs something may be typed; by default it depends on the program.
+pub const NUDGES: Choice<Nudges> = Choice(
+    || &[Nudges::Idle, Nudges::Off],
+    |nudges| match nudges {
+        Nudges::Known => "known",
+        Nudges::Idle => "idle",
+        Nudges::Off => "off",
+    },
+);
+
+impl<T: strum::VariantArray + Into<&'static str>> Choice<T> {
+    /// All variants, by the names that their enum gives them.
+    const fn all() -> Choice<T> {
+        Choice(|| T::VARIANTS, T::into)
+    }
+}
+
+impl<T: Copy> Choice<T> {
+    pub fn name(&self, value: T) -> &'static str {
+        self.1(value)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        (self.0)().iter().map(|value| self.name(*value))
+    }
+
+    pub fn parse(&self, text: &str) -> Result<T, String> {
+        let text = text.trim();
+        (self.0)().iter().copied().find(|value| self.name(*value) == text).ok_or_else(|| self.expected(text))
+    }
+
+    fn expected(&self, found: &str) -> String {
+        let names: Vec<&str> = self.names().collect();
+        let (last, first) = names.split_last().unwrap_or((&"nothing", &[]));
+        // One issue, or several.
+        let is_meant = |name: &&&str| name.strip_suffix('s') == Some(found) || found.strip_suffix('s') == Some(**name);
+        let hint = names.iter().find(is_meant).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        format!("expected {} or {last}{hint}", first.join(", "))
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choice<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        let choice = *self;
+        (move |text: &str| choice.parse(text)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names().map(PossibleValue::new)))
+    }
+}
+
+/// The names that a list may have, such as the kinds to sweep, separated by commas: a name alone is in the list, one
+/// with a + or a - changes the default.
+#[derive(Clone, Copy)]
+pub struct List<T: 'static>(pub Choice<T>);
+
+/// One entry of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<T> {
+    Named(T),
+    Added(T),
+    Removed(T),
+}
+
+/// What a list says: names alone replace the default. None: nothing is left.
+pub fn listed<T: Copy + PartialEq>(entries: &[Entry<T>], default: &[T]) -> Option<Vec<T>> {
+    let replaces = entries.iter().any(|entry| matches!(entry, Entry::Named(_)));
+    let mut list = if replaces { Vec::new() } else { default.to_vec() };
+    for entry in entries {
+        match *entry {
+            Entry::Named(value) | Entry::Added(value) if !list.contains(&value) => list.push(value),
+            Entry::Named(_) | Entry::Added(_) => {}
+            Entry::Removed(value) => list.retain(|kept| *kept != value),
+        }
+    }
+    Some(list).filter(|list| !list.is_empty())
+}
+
+impl<T: Copy> List<T> {
+    pub fn parse(&self, text: &str) -> Result<Entry<T>, String> {
+        let text = text.trim();
+        match (text.strip_prefix('+'), text.strip_prefix('-')) {
+            (Some(name), _) => self.0.parse(name).map(Entry::Added),
+            (None, Some(name)) => self.0.parse(name).map(Entry::Removed),
+            (None, None) => self.0.parse(text).map(Entry::Named),
+        }
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> TypedValueParser for List<T> {
+    type Value = Entry<T>;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Entry<T>, Error> {
+        let list = *self;
+        (move |text: &str| list.parse(text)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::rules::Kind::{Issue, Session, Step};
+
+    #[test]
+    fn what_a_shell_completes_is_accepted_and_means_what_it_is_called() {
+        fn check<T: Copy + PartialEq + std::fmt::Debug>(choice: Choice<T>) {
+            for value in (choice.0)() {
+                assert_eq!(choice.parse(choice.name(*value)), Ok(*value));
+            }
+        }
+        check(KIND);
+        check(KINDS);
+        check(EVENTS);
+        check(KIND_MODE);
+        check(FORMAT);
+        check(LOG_FORMAT);
+        check(HOST);
+        check(CHECK);
+        check(SWITCH);
+        check(ESCALATION);
+        check(NUDGES);
+    }
+
+    const DEFAULT: &[Kind] = &[Session, Issue];
+
+    #[rstest]
+    #[case::names_alone_replace_the_default("steps", Some(vec![Step]))]
+    #[case::a_plus_adds("+steps", Some(vec![Session, Issue, Step]))]
+    #[case::a_minus_takes_away("-issues", Some(vec![Session]))]
+    #[case::both_at_once("+steps, -sessions", Some(vec![Issue, Step]))]
+    #[case::what_is_there_is_added_once("+issues", Some(DEFAULT.to_vec()))]
+    #[case::what_is_missing_is_taken_away_already("-steps", Some(DEFAULT.to_vec()))]
+    #[case::changes_of_a_list_that_is_named("issues,+steps,issues", Some(vec![Issue, Step]))]
+    #[case::nothing_is_left("-issues,-sessions", None)]
+    fn a_list_says_which(#[case] text: &str, #[case] said: Option<Vec<Kind>>) {
+        let entries: Result<Vec<_>, _> = text.split(',').map(|name| List(KINDS).parse(name)).collect();
+        assert_eq!(listed(&entries.expect("kinds"), DEFAULT), said);
+    }
+
+    #[rstest]
+    #[case("+plans")]
+    #[case("-")]
+    #[case("--issues")]
+    fn a_name_that_is_not_known_is_refused_behind_a_sign_too(#[case] text: &str) {
+        assert_eq!(List(KINDS).parse(text), Err("expected sessions, issues or steps".to_owned()));
     }
 }
