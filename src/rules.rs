@@ -9,22 +9,21 @@ mod decide;
 mod decision;
 pub mod display;
 mod facts;
-mod history;
 pub mod issue;
 mod loops;
 mod policy;
 pub mod request;
 pub mod session;
 pub mod step;
-mod subject;
 
 pub use decide::{Verdict, decide};
 pub use decision::{Cause, ContinueBy, Decision, Reason};
-pub use facts::{Clause, Facts, Finding, RetryBudget};
-pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery, Whose};
+pub use facts::{
+    AHEAD_MAX, Assignee, Clause, Exemption, Facts, Finding, History, Id, Kind, OpenRecovery, RESTING, RetryBudget,
+    TERMINATED, Unavailable, Whose,
+};
 pub use loops::{Essence, Loop, detect_loop, without_middle};
 pub use policy::{After, Escalation, Guard, Policy};
-pub use subject::{Assignee, Id, Kind, RESTING, TERMINATED, Unavailable};
 
 #[cfg(test)]
 mod random_histories;

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use super::super::line::OutputLine;
+use super::super::OutputLine;
 use super::super::scan::{CHANGING, COUNTER};
 
 #[rstest]

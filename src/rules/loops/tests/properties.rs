@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::turns::TIMES_MIN;
+use super::super::TIMES_MIN;
 use super::super::*;
 
 /// A sentence of words without digits that are no units and no words for an attempt.
