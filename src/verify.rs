@@ -3,11 +3,8 @@
 
 mod certificate;
 mod checks {
-    pub mod candidates;
     pub mod cost;
     pub mod coverage;
-    pub mod footprint;
-    pub mod patience;
     pub mod rivals;
     pub mod story;
 }
@@ -23,7 +20,7 @@ use anyhow::Result;
 use certificate::Ruling;
 pub use certificate::{Certificate, Check, CheckVerdict, Promise};
 pub use checks::rivals::Subprocess;
-use checks::{candidates, cost, coverage, footprint, patience, rivals, story};
+use checks::{cost, coverage, rivals, story};
 use fixtures::Fixtures;
 use trial::Trial;
 
@@ -63,11 +60,10 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
     let installed = copy.copy()?;
     let mut verification =
         Verification { options, fixtures: &fixtures, installed: &installed, checks: Vec::new(), cancel, progress };
-    verification.check(Promise::Installation, || footprint::installation(&installed, host));
+    verification.check(Promise::Installation, || rivals::installation(&installed, host));
     if !verification.has(CheckVerdict::Broken) && !verification.has(CheckVerdict::NotDecided) {
         verification.play(*rows, program);
-        verification
-            .check(Promise::Removal, || footprint::removal(&mut Trial::new(&installed, host, &fixtures)?, &copy));
+        verification.check(Promise::Removal, || rivals::removal(&mut Trial::new(&installed, host, &fixtures)?, &copy));
     }
     if let Some(conclusion) = cancel.conclusion() {
         return Err(Failure::new(conclusion, "a signal came: there is no certificate".to_owned()).into());
@@ -104,12 +100,12 @@ impl Verification<'_> {
         self.of_each_kind(Promise::Continuation, story::continuation);
         self.of_each_kind(Promise::Recovery, story::recovery);
         self.of_each_kind(Promise::Escalation, story::escalation);
-        self.of_each_kind(Promise::Patience, patience::patience);
-        self.of_each_kind(Promise::Candidates, candidates::candidates);
+        self.of_each_kind(Promise::Patience, story::patience);
+        self.of_each_kind(Promise::Candidates, nominated::candidates);
         self.of_each_kind(Promise::Rivals, rivals::rivals);
         self.of_each_kind(Promise::Locks, rivals::locks);
         self.of_each_kind(Promise::Kills, |trial, kind| rivals::kills(trial, kind, program));
-        self.of_each_kind(Promise::Footprint, footprint::footprint);
+        self.of_each_kind(Promise::Footprint, rivals::footprint);
         self.of_each_kind(Promise::Cost, |trial, kind| cost::cost(trial, kind, rows));
         let (host, fixtures, installed) = (&self.options.host, self.fixtures, self.installed);
         self.check(Promise::Coverage, || coverage::coverage(&mut Trial::new(installed, host, fixtures)?));

@@ -7,7 +7,7 @@ use regex::Regex;
 use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, decide};
 use sweep::store::{Db, Subject, Timeouts, read_alone, read_together};
-use sweep::verify::nominated::{self, Judged};
+use sweep::verify::nominated::{Judged, nominated};
 
 use crate::support::databases::run;
 use crate::support::world::{On, World};
@@ -22,7 +22,7 @@ pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Judged {
 
 /// The touched subjects that the view of candidates does not name.
 pub fn overlooked<S: Subject>(world: &World, touched: &Judged) -> Vec<(Id, String)> {
-    let named = nominated::candidates::<S>(&mut world.connect_as_sweep()).expect("candidates");
+    let named = nominated::<S>(&mut world.connect_as_sweep()).expect("candidates");
     touched.overlooked(&named).into_iter().map(|(id, why)| (id.clone(), why.to_owned())).collect()
 }
 
