@@ -29,7 +29,7 @@ use crate::cli::{Cli, Command, NotifyCommand};
 use crate::conclusion::Conclusion;
 use crate::settings::Environment;
 use crate::settings::file::complete;
-use crate::settings::flags::CommonFlags;
+use crate::settings::resolve::CommonFlags;
 use crate::telemetry::{self, Audience, Loudness};
 use terminal::Printer;
 

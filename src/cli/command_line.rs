@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, NUDGES, Until};
 use crate::report::Format;
 use crate::settings::TypedSettings;
-use crate::settings::flags::{CommonFlags, HOW_IT_RUNS, ScopeFlags, SweepFlags};
+use crate::settings::resolve::{CommonFlags, HOW_IT_RUNS, ScopeFlags, SweepFlags};
 use crate::store::read::overview::Cursor;
 use crate::store::work::exemptions::Exempts;
 use crate::supervisor::record::Nudges;

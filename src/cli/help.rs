@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::command_line::Cli;
 use crate::parse::{FORMAT, LAYOUT};
 use crate::settings::definition::{Assignment, Known};
-use crate::settings::names::assignment;
+use crate::settings::file::assignment;
 use crate::settings::table;
 
 /// What `help/pages.toml` says.

@@ -14,7 +14,7 @@ use crate::conclusion::{Failure, usage};
 use crate::parse::KIND;
 use crate::report::Format;
 use crate::rules::Kind;
-use crate::settings::names::instead_of;
+use crate::settings::file::instead_of;
 use crate::settings::{Assignment, TypedSettings, table};
 
 impl Cli {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::conclusion::Conclusion;
 use crate::daemon::{self, Resolved};
 use crate::settings::file::complete;
-use crate::settings::flags::ScopeFlags;
+use crate::settings::resolve::ScopeFlags;
 use crate::settings::{Environment, TypedSettings, resolve};
 
 pub fn run(scope: ScopeFlags, typed: TypedSettings, environment: &Environment) -> Result<Conclusion> {

@@ -9,7 +9,7 @@ use crate::cli::McpFlags;
 use crate::conclusion::Conclusion;
 use crate::mcp::{self, McpOptions};
 use crate::settings::database::find_database;
-use crate::settings::flags::SweepFlags;
+use crate::settings::resolve::SweepFlags;
 use crate::settings::{Environment, Settings, table};
 
 pub fn run(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::terminal::is_interactive;
 use crate::conclusion::{Conclusion, usage};
 use crate::report::{Detail, Format, Report};
-use crate::settings::flags::SweepFlags;
+use crate::settings::resolve::SweepFlags;
 use crate::settings::{Environment, Settings};
 use crate::sweep::{Cancel, Selection};
 use crate::telemetry::Loudness;

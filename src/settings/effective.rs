@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::database::{LISTEN_URL, find_database};
 use super::environment::{Environment, SetIn, path_of_secret};
-use super::names::{may_have_a_file, variables};
+use super::file::{may_have_a_file, variables};
 use super::table::find;
 use crate::store::connect::open::Url;
 use crate::text::redact;

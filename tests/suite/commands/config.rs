@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sweep::settings::definition::Known;
-use sweep::settings::flags::{ScopeFlags, SweepFlags};
+use sweep::settings::resolve::{ScopeFlags, SweepFlags};
 use sweep::settings::table::all;
 use sweep::settings::{Environment, Settings, resolve};
 

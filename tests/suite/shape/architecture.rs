@@ -128,7 +128,7 @@ fn a_planted_import_of_each_kind_is_refused() {
         ("rules", "use crate::text::redact;"),
         ("store", "use crate::settings::Environment;"),
         ("store", "use crate::sweep::Options;"),
-        ("sweep", "use crate::settings::flags::SweepFlags;"),
+        ("sweep", "use crate::settings::resolve::SweepFlags;"),
         ("sweep", "    let url = crate::settings::Environment::of(&[]);"),
         ("sweep", "use crate::report::Report;"),
         ("daemon", "use crate::telemetry;"),
