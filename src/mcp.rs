@@ -24,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::conclusion::Conclusion;
-use crate::sweep::cancel::LISTENING;
+use crate::sweep::limits::LISTENING;
 pub use call::McpOptions;
 use server::Server;
 use transport::Lines;

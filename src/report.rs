@@ -23,9 +23,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::rules::Kind;
-use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
-use crate::sweep::{Cancel, Examined, Observer, Summary};
+use crate::sweep::{Cancel, Examined, Heading, Observer, Summary};
 pub use json::{end as summary_document, exemption};
 use progress::ProgressLine;
 pub use request::{Answered, ByHost, ask_named};

@@ -22,22 +22,15 @@
 //! ```
 
 pub mod ask;
-pub mod cancel;
 mod clock;
-pub mod context;
 pub mod examine;
-mod examined;
 mod guard;
-pub mod heading;
 pub mod limits;
 pub mod logs;
-mod observer;
 mod options;
 pub mod plan;
 mod quarantine;
-mod round;
 pub mod scan;
-mod selection;
 mod summary;
 mod surroundings;
 mod workers;
@@ -54,25 +47,26 @@ use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
 use crate::store::db::errors::is_of_statement;
 use crate::store::hosts::links::Links;
+use crate::store::work::candidates::{Part, Portion};
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::work::ledger::{self, Closing, Ended, Opening};
 use crate::store::work::opening::Glance;
 use crate::store::work::outbox;
 use crate::store::work::surroundings::StuckWakes;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
-pub use cancel::Cancel;
 pub use clock::Clocks;
-use context::ExamineContext;
-pub use examined::{Examined, Fault, Outcome};
+use examine::attempt::ExamineContext;
 use guard::Withheld;
+pub use limits::Cancel;
 use limits::{Limits, WakeBudget};
-pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
+use options::{first_look, heading, is_worth_a_sweep, look, named, refuse};
 use quarantine::Failures;
-use round::Round;
 use scan::Scan;
-use selection::{first_look, heading, is_worth_a_sweep, look, named, refuse};
-pub use summary::{Deferred, KindReport, StopReason, Stuck, Summary};
+pub use summary::{
+    Deferred, Examined, Fault, Heading, KindReport, Mode, Observer, Outcome, Progress, SCHEMA, StopReason, Stuck,
+    Summary,
+};
 use workers::Workers;
 
 /// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger,
@@ -115,7 +109,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         (Err(error), _) => (Ended::Failed, conclusion_of(error)),
         (Ok(_), Some(conclusion)) => (Ended::Interrupted, conclusion),
         (Ok(Some(failed)), None) => (Ended::Failed, *failed),
-        (Ok(None), None) => (Ended::Completed, summary.concluded(options)),
+        (Ok(None), None) => (Ended::Completed, conclude(&summary, options)),
     };
     // The scan's own connection may have been idle for too long: a new one may do.
     let closed = sweep
@@ -263,7 +257,7 @@ impl Sweep<'_> {
         if self.is_full_scan() {
             summary.stuck_wakes = surroundings::check_wakes(db, self.options, self.access, &self.id);
         }
-        summary.clocks.host_behind_seconds = clock::host_behind(db, host, self.options);
+        summary.clocks.host_behind_seconds = clock::host_behind(db, host, &self.options.timeouts);
         if summary.saw_nothing() {
             summary.empty = look(self.options, db, |db| has_any(db, kinds, None)).is_ok_and(|found| !found);
         }
@@ -313,5 +307,84 @@ impl Sweep<'_> {
             Access::ReadOnly => Ok(None),
             Access::Write => Ok(Some(db.in_transaction(Access::Write, &self.options.timeouts, body)?)),
         }
+    }
+}
+
+/// What a sweep uses and fills while it goes on.
+struct Round<'a, O> {
+    workers: Workers,
+    limits: Limits,
+    summary: Summary,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Round<'_, O> {
+    /// Examines what the scan yields, within the limits, but for what the guard holds back: that is put off.
+    fn examine_but_for<S: Subject>(
+        &mut self,
+        held: &Withheld,
+        mut scan: Scan<S>,
+        failures: &mut Failures,
+        context: &ExamineContext,
+    ) -> Result<()> {
+        let parts = match held {
+            Withheld::Nothing => return self.examine_all(scan, failures, context),
+            Withheld::Everything(guarded) => {
+                self.summary.current().guard = Some(*guarded);
+                self.summary.defer(scan.rest());
+                return Ok(());
+            }
+            Withheld::Parts(parts) => parts,
+        };
+        self.summary.current().held_back = parts.clone();
+        let held: Vec<Portion> =
+            parts.iter().map(|part| part.portion.clone()).chain(context.part.except.to_vec()).collect();
+        let rest = ExamineContext { part: Part { except: &held, ..context.part }, ..*context };
+        self.examine_all(scan.again(&rest), failures, &rest)?;
+        // Last, since counting takes its time.
+        for HeldBack { portion, .. } in parts {
+            let of_part = ExamineContext { part: portion.part(context.part.except), ..*context };
+            self.summary.defer(scan.again(&of_part).rest());
+        }
+        Ok(())
+    }
+
+    fn examine_all<S: Subject>(
+        &mut self,
+        mut scan: Scan<S>,
+        failures: &mut Failures,
+        context: &ExamineContext,
+    ) -> Result<()> {
+        let Round { workers, limits, summary, observer } = self;
+        let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
+            let heading = &summary.heading;
+            let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());
+            logs::subject(&examined, &logs::LogSource { sweep, host, mode });
+            failures.note(&examined);
+            summary.count(&examined);
+            observer.subject(&examined);
+        })?;
+        summary.defer(not_begun);
+        if limits.left == Some(0) || limits.are_over() {
+            let rest = scan.rest();
+            summary.defer(rest);
+            if 0 < rest.count + not_begun.count && !context.shadow {
+                summary.stopped_by = limits.stop_reason().or(summary.stopped_by);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a sweep ends that could go on.
+fn conclude(summary: &Summary, options: &Options) -> Conclusion {
+    let total = summary.total();
+    match summary.has_changed() {
+        _ if summary.lacks_rights => Conclusion::Config,
+        _ if summary.is_guarded() => Conclusion::Guarded,
+        _ if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
+        false if 0 < total.busy => Conclusion::Busy,
+        true if options.concludes_changed => Conclusion::Changed,
+        _ => Conclusion::Done,
     }
 }

@@ -12,8 +12,7 @@ use crate::conclusion::{Conclusion, Failure, unavailable};
 use crate::rules::Kind;
 use crate::store::Timeouts;
 use crate::store::connect::open::patience::{Attempt, FALLEN_SILENT, LOOK, Patience};
-use crate::sweep::heading::Heading;
-use crate::sweep::{self, Cancel, Examined, Observer, Options, Progress, Summary};
+use crate::sweep::{self, Cancel, Examined, Heading, Observer, Options, Progress, Summary};
 
 /// What a sweep may take beyond its deadline and the statement in hand: it closes.
 const CLOSING: TimeDelta = TimeDelta::seconds(5);

@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::{debug, warn};
 
-use crate::sweep::cancel::{LISTENING, exit_in_any_case};
+use crate::sweep::limits::{LISTENING, exit_in_any_case};
 
 pub enum Demand {
     Stop,

@@ -29,7 +29,7 @@ use super::sweeps::SweepsPage;
 use crate::conclusion::Conclusion;
 use crate::http;
 use crate::store::connect::databases::Found;
-use crate::sweep::cancel::{LISTENING, exit_in_any_case};
+use crate::sweep::limits::{LISTENING, exit_in_any_case};
 
 /// Everything that the answers are made of.
 struct PageServer {

@@ -11,8 +11,7 @@ use super::summary::done_and_left;
 use super::table::Table;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::store::work::ledger::Ended;
-use crate::sweep::heading::{Mode, SCHEMA};
-use crate::sweep::{Summary, Tally};
+use crate::sweep::{Mode, SCHEMA, Summary, Tally};
 use crate::text::redact;
 
 /// How far a report is, in each of its formats.

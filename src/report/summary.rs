@@ -6,9 +6,8 @@ use owo_colors::{OwoColorize, Style};
 
 use crate::rules::display::HumanDuration;
 use crate::store::work::ledger::Ended;
-use crate::sweep::heading::Mode;
 use crate::sweep::logs::EMPTY;
-use crate::sweep::{KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};
+use crate::sweep::{KindCounts, KindMode, KindReport, Mode, Outcome, StopReason, Summary, Tally};
 
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was
 /// not swept, or in shadow, has a line of its own.

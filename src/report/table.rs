@@ -9,8 +9,7 @@ use super::grid::{self, GridRow, ROWS_MAX};
 use super::page::{self, Page};
 use super::summary::{coloured, counts, summary};
 use crate::rules::display::HumanDuration;
-use crate::sweep::heading::Mode;
-use crate::sweep::{Examined, Outcome, Summary};
+use crate::sweep::{Examined, Mode, Outcome, Summary};
 
 /// How much of a report is printed for people, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,11 +24,10 @@ use crate::store::hosts::links::Links;
 use crate::store::work::outbox::Subscriptions;
 use crate::store::work::supervision::{self, AgentState, Changes, ClaimedCommand, Close, Lease, Takes, What};
 use crate::store::{Access, DbConnection, Subject, Timeouts};
-use crate::sweep::Outcome;
-use crate::sweep::context::ExamineContext;
+use crate::sweep::examine::attempt::ExamineContext;
 use crate::sweep::examine::examine;
 use crate::sweep::limits::WakeBudget;
-use crate::sweep::logs;
+use crate::sweep::{Outcome, logs};
 use crate::text::redact;
 use connectivity::{Connectivity, RoundError};
 

@@ -3,12 +3,11 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::context::ExamineContext;
-use super::examine::attempt::{Examination, Lost};
+use super::examine::attempt::{Examination, ExamineContext, Lost};
 use super::examine::{examine, settle};
-use super::examined::{Examined, Outcome};
 use super::limits::WakeBudget;
 use super::logs;
+use super::summary::{Examined, Outcome};
 use crate::rules::request::{Asked, Refusal};
 use crate::rules::{Id, Policy};
 use crate::store::connect::open::{Store, Url};

@@ -7,13 +7,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::options::Options;
 use crate::rules::display::HumanDuration;
 use crate::rules::{AHEAD_MAX, Id};
 use crate::store::db::schema::host_clock;
 use crate::store::hosts::folders::Host;
 use crate::store::work::opening::Start;
-use crate::store::{Access, Db, DbConnection};
+use crate::store::{Access, Db, DbConnection, Timeouts};
 
 /// Reads the database's clock with all else that is asked of it first, and compares.
 pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Clocks)> {
@@ -32,12 +31,12 @@ pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Clocks)> {
 
 /// How far the clock of the host's server is behind the database's, in seconds, as the host's rows tell; none where
 /// they do not, or cannot be asked.
-pub fn host_behind(db: &mut DbConnection, host: &Host, options: &Options) -> Option<f64> {
+pub fn host_behind(db: &mut DbConnection, host: &Host, timeouts: &Timeouts) -> Option<f64> {
     if !host.views(db.dialect()).iter().any(|view| view == "host_clock") {
         return None;
     }
     let read = |db: &mut Db| -> QueryResult<f64> { host_clock::table.select(host_clock::behind_seconds).first(db) };
-    db.in_transaction(Access::ReadOnly, &options.timeouts, read).ok()
+    db.in_transaction(Access::ReadOnly, timeouts, read).ok()
 }
 
 /// The time by this machine's clock, for this comparison alone.

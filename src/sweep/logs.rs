@@ -2,9 +2,7 @@
 
 use tracing::{error, info, warn};
 
-use super::examined::{Examined, Outcome};
-use super::heading::Mode;
-use super::summary::Summary;
+use super::summary::{Examined, Mode, Outcome, Summary};
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
 use crate::store::work::counts::Guarded;

@@ -7,8 +7,7 @@ use std::io::Read;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::examined::{Examined, Outcome};
-use super::heading::{Heading, Mode, SCHEMA};
+use super::summary::{Examined, Heading, Mode, Outcome, SCHEMA};
 use crate::rules::{Finding, Id, Kind};
 use crate::text::misread;
 

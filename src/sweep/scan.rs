@@ -10,8 +10,7 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 use tracing::{debug, warn};
 
-use super::context::ExamineContext;
-use super::examine::attempt::Prospect;
+use super::examine::attempt::{ExamineContext, Prospect};
 use super::examine::look_at;
 use super::summary::Deferred;
 use crate::conclusion::config;

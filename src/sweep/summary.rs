@@ -1,23 +1,24 @@
-//! What a sweep came to.
+//! What is told of a sweep: its heading, each subject's line, what it came to; and who hears of it while it goes on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::clock::Clocks;
-use super::examined::{Examined, Fault};
-use super::heading::Heading;
-use super::options::Options;
 use crate::conclusion::{Conclusion, Failure};
-use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
+use crate::rules::{Finding, Id, Kind, Policy};
 use crate::store::work::candidates::{Candidate, Portion};
-use crate::store::work::counts::{KindCounts, KindMode, Outcome, Tally};
+pub use crate::store::work::counts::Outcome;
+use crate::store::work::counts::{KindCounts, KindMode, Tally};
 use crate::store::work::ledger::Ended;
 use crate::store::work::surroundings::StuckWakes;
-use crate::text::redact_id;
+use crate::text::{redact, redact_id};
 
 /// What one sweep came to, of each kind and as a whole. It is filled while the sweep goes on.
 #[derive(Clone, Debug)]
@@ -120,19 +121,6 @@ impl Summary {
     /// Why not all kinds could be swept, if so.
     pub fn failure(&self) -> Option<Failure> {
         (!self.unswept.is_empty()).then(|| Failure::new(self.conclusion, self.unswept.join("; ")))
-    }
-
-    /// How a sweep ends that could go on.
-    pub(super) fn concluded(&self, options: &Options) -> Conclusion {
-        let total = self.total();
-        match self.has_changed() {
-            _ if self.lacks_rights => Conclusion::Config,
-            _ if self.is_guarded() => Conclusion::Guarded,
-            _ if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
-            false if 0 < total.busy => Conclusion::Busy,
-            true if options.concludes_changed => Conclusion::Changed,
-            _ => Conclusion::Done,
-        }
     }
 
     /// All kinds that are on, together.
@@ -238,5 +226,181 @@ impl Stuck {
     /// The sentence that says that it is over.
     pub fn all_clear(&self) -> String {
         format!("wakes are taken up again: none has been queued for longer than {}", HumanDuration(self.after / 2))
+    }
+}
+
+/// The cause of a subject's failure: its own fault, or another's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// The subject's own fault, as far as is known.
+    #[default]
+    Own,
+    /// The database was full, or went away.
+    Outage,
+    /// The role lacks a right.
+    Rights,
+}
+
+/// One subject in the report; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    pub kind: Kind,
+    pub id: Id,
+    pub identifier: Option<String>,
+    pub tenant: Option<String>,
+    /// Its page in the host's own board. Null: none is known.
+    pub url: Option<String>,
+    pub finding: Option<Finding>,
+    /// Null when it could not be decided.
+    pub decision: Option<&'static str>,
+    pub reason: String,
+    /// Which attempt this is, or how many were made.
+    pub attempt: Option<u32>,
+    pub attempts_max: u32,
+    /// The agent that is, or would be, woken.
+    pub agent_id: Option<Id>,
+    #[serde(skip)]
+    pub agent_name: Option<String>,
+    pub idle_seconds: Option<i64>,
+    pub outcome: Outcome,
+    /// Decided and reported, and never written.
+    pub shadow: bool,
+    #[serde(skip)]
+    pub idle_since: Option<DateTime<Utc>>,
+    #[serde(skip)]
+    pub fault: Fault,
+    /// How far its latest sign of life lies in the future: it counts as healthy until then.
+    #[serde(skip)]
+    pub ahead: Option<TimeDelta>,
+}
+
+impl Examined {
+    /// What people call it, or its id, as it may be shown.
+    pub fn name(&self) -> String {
+        redact(self.identifier.as_deref().unwrap_or(&self.id.0))
+    }
+
+    /// As it may be printed: its texts are others', and on SQLite so are its ids.
+    pub fn redacted(&self) -> Examined {
+        Examined {
+            id: redact_id(&self.id),
+            identifier: self.identifier.as_deref().map(redact),
+            tenant: self.tenant.as_deref().map(redact),
+            reason: redact(&self.reason),
+            agent_name: self.agent_name.as_deref().map(redact),
+            agent_id: self.agent_id.as_ref().map(redact_id),
+            ..self.clone()
+        }
+    }
+}
+
+/// The version of the JSON report.
+pub const SCHEMA: u32 = 1;
+
+/// The head of a report: how the sweep went about it, which database, and with what rules. A plan is applied only where
+/// its own is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Heading {
+    pub schema: u32,
+    pub mode: Mode,
+    pub host: String,
+    /// Which database it is: the id that `sweep migrate` gave it and its name, or the file.
+    pub database: String,
+    /// The latest migration.
+    pub schema_version: String,
+    pub policy: Policy,
+    /// The newest sweeps that the database knew of, the latest first: a copy of it soon knows others. Empty as well
+    /// when this role may not read them.
+    #[serde(default)]
+    pub newest_sweeps: Vec<Id>,
+}
+
+impl Heading {
+    /// As it may be printed: a file may be called anything, and so may a nudge.
+    pub fn redacted(&self) -> Heading {
+        let policy = Policy { nudge_message: redact(&self.policy.nudge_message), ..self.policy.clone() };
+        let newest_sweeps = self.newest_sweeps.iter().map(redact_id).collect();
+        Heading { database: redact(&self.database), policy, newest_sweeps, ..self.clone() }
+    }
+}
+
+/// How a sweep goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Mode {
+    Sweep,
+    DryRun,
+    /// Only what a plan says.
+    Apply,
+}
+
+impl Mode {
+    /// As programs read it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Hears of a sweep while it goes on, on the thread that runs it. `()` is one that does nothing.
+pub trait Observer {
+    /// The next one of several databases comes: what follows is of this one.
+    fn database(&mut self, _name: &str) {}
+
+    /// The database is over, or could not be swept.
+    fn database_ends(&mut self, _swept: &Result<Summary>) {}
+
+    /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary
+    /// alone.
+    fn begins(&mut self, _heading: &Heading) {}
+
+    /// A kind begins to be swept: what follows is of this kind.
+    fn kind(&mut self, _kind: Kind) {}
+
+    /// Is it worth a query to know how many subjects are to be examined?
+    fn wants_counts(&self) -> bool {
+        false
+    }
+
+    /// Hears how many subjects of the kind are to be examined.
+    fn expect(&mut self, _subjects: u64) {}
+
+    /// A subject was examined.
+    fn subject(&mut self, _examined: &Examined) {}
+
+    /// The sweep has ended, also when it could not go on.
+    fn ends(&mut self, _summary: &Summary) {}
+
+    /// Could what it heard not be passed on? Then a person may not know of what was done.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    /// What counts the sweep's steps, for those who want to know whether it hangs.
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
+
+impl Observer for () {}
+
+/// How many steps a sweep has made: a page was read, or a subject examined. One that hangs makes none.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicUsize>);
+
+impl Progress {
+    pub fn step(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn steps(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// An observer that only counts steps.
+impl Observer for Progress {
+    fn progress(&self) -> Progress {
+        self.clone()
     }
 }

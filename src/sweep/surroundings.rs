@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::QueryResult;
 use tracing::warn;
 
-use super::context::ExamineContext;
+use super::examine::attempt::ExamineContext;
 use super::logs;
 use super::options::Options;
 use super::summary::Stuck;

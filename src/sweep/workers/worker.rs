@@ -5,25 +5,62 @@
 //! subjects at once.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Error;
 
-use super::queues::Contention;
 use crate::rules::Id;
 use crate::store::connect::open::Url;
 use crate::store::db::errors;
 use crate::store::{Access, DbConnection, Durable, Ending, Subject};
-use crate::sweep::context::ExamineContext;
-use crate::sweep::examine::attempt::{Attempt, Company, Examination, Job, Lost, Stage, UnknownCommit};
+use crate::sweep::examine::attempt::{Attempt, Company, Examination, ExamineContext, Job, Lost, Stage, UnknownCommit};
 use crate::sweep::examine::{look_alone, settle, take_up};
-use crate::sweep::examined::{Examined, Fault, Outcome};
 use crate::sweep::limits::{Limits, Reservation};
+use crate::sweep::summary::{Examined, Fault, Outcome};
 
 /// How long what was committed waits to be flushed with others: longer than a disk takes, shorter than anybody notices.
 const FLUSHED_WITHIN: Duration = Duration::from_millis(100);
+
+/// Where workers of this sweep were in one another's way.
+#[derive(Default)]
+pub struct Contention {
+    /// The agents whose work cannot be shared by workers: one of them found the agent in other hands, or waited in vain
+    /// for a row, as where a trigger of the host's writes the agent's row, which each worker shares.
+    agents: Mutex<HashSet<Id>>,
+    /// A subject waited in vain while nobody else of this sweep was at work: rows are in others' hands.
+    is_by_others: AtomicBool,
+}
+
+impl Contention {
+    pub fn has(&self, agent: &Id) -> bool {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
+    }
+
+    /// Beside whom a subject is to be taken up again that got so far, if another worker of this sweep may have been in
+    /// its way.
+    pub fn company_of_next_try(&self, job: &Job, stage: &Stage) -> Option<Company> {
+        let waited_in_vain = matches!(stage, Stage::Failed(error) if errors::is_lock_timeout(error));
+        match job.company {
+            Company::Anybody if waited_in_vain || *stage == Stage::AgentHeld => {
+                self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(job.candidate.group.clone());
+                Some(Company::OtherAgents)
+            }
+            Company::OtherAgents if waited_in_vain && !self.is_by_others.load(Ordering::Relaxed) => {
+                Some(Company::Nobody)
+            }
+            Company::Nobody if waited_in_vain => {
+                self.is_by_others.store(true, Ordering::Relaxed);
+                None
+            }
+            Company::Anybody | Company::OtherAgents | Company::Nobody => None,
+        }
+    }
+}
 
 /// What the workers of one kind share.
 pub struct Common<'p, 'a> {

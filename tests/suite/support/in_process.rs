@@ -11,7 +11,7 @@ use sweep::store::hosts::rights::Purpose;
 use sweep::store::work::outbox::Subscriptions;
 use sweep::store::{Db, DbConnection, Subject, Timeouts, Writes};
 use sweep::sweep::ask::{Answer, AskOptions, ask};
-use sweep::sweep::context::ExamineContext;
+use sweep::sweep::examine::attempt::ExamineContext;
 use sweep::sweep::examine::examine;
 use sweep::sweep::limits::WakeBudget;
 use sweep::sweep::{Cancel, Options, Outcome};

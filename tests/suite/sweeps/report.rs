@@ -7,8 +7,8 @@ use insta::assert_snapshot;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
 use sweep::store::work::ledger::Ended;
-use sweep::sweep::heading::{Heading, Mode, SCHEMA};
 use sweep::sweep::{Examined, Fault, KindMode, Observer, Outcome, Summary};
+use sweep::sweep::{Heading, Mode, SCHEMA};
 
 use crate::support::json;
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use sweep::conclusion::Conclusion;
 use sweep::rules::{Id, Kind};
-use sweep::sweep::heading::Heading;
-use sweep::sweep::{Cancel, KindMode, Observer, Options};
+use sweep::sweep::{Cancel, Heading, KindMode, Observer, Options};
 
 use crate::support::databases::run;
 use crate::support::program::sweep_at;
