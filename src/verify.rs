@@ -17,12 +17,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use certificate::Ruling;
+pub(crate) use certificate::Ruling;
 pub use certificate::{Certificate, Check, CheckVerdict, Promise};
 pub use checks::rivals::Subprocess;
 use checks::{cost, coverage, rivals, story};
-use fixtures::Fixtures;
-use trial::Trial;
+pub(crate) use fixtures::{Block, Fixtures, Made, Scene, Values, WORDS};
+pub(crate) use trial::{AN_HOUR, DAYS_AGO, JUST_NOW, LONG_AGO, SweptSubjects, Trial, block_error, name};
 
 use crate::conclusion::Failure;
 use crate::rules::Kind;
@@ -32,7 +32,7 @@ use crate::store::hosts::folders::Host;
 use crate::sweep::Cancel;
 
 /// What to verify, and where.
-pub struct Options {
+pub struct VerifyOptions {
     pub host: Arc<Host>,
     /// A database with the host's tables. It is copied, and stays as it is.
     pub database: Url,
@@ -43,7 +43,7 @@ pub struct Options {
     pub only: Vec<Promise>,
 }
 
-impl Options {
+impl VerifyOptions {
     /// Without an installation there is nothing to try.
     fn includes(&self, promise: Promise) -> bool {
         self.only.is_empty() || promise == Promise::Installation || self.only.contains(&promise)
@@ -52,8 +52,8 @@ impl Options {
 
 /// Tries every promise, or those of `options.only`. An error says why it could not begin, or that a signal came; what
 /// is wrong with the host stands in the certificate. `progress` is called with the name of each check before it begins.
-pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
-    let Options { host, database, rows, program, .. } = options;
+pub fn verify(options: &VerifyOptions, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
+    let VerifyOptions { host, database, rows, program, .. } = options;
     let fixtures = Fixtures::of_host(host, database.dialect())?;
     let copy = Sandbox::copy_of(database, host)?;
     let version = copy.connect(host)?.version()?;
@@ -86,7 +86,7 @@ pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)
 }
 
 struct Verification<'a> {
-    options: &'a Options,
+    options: &'a VerifyOptions,
     fixtures: &'a Fixtures,
     installed: &'a Sandbox,
     checks: Vec<Check>,

@@ -72,7 +72,7 @@ fn verify(flags: &HostVerifyFlags, layout: Layout, environment: &Environment) ->
     let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
     let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
     let program = Subprocess { path, withheld, host_directory: of.host_dir.clone() };
-    let options = verify::Options { host, database, rows: *rows, program, only: checks.clone() };
+    let options = verify::VerifyOptions { host, database, rows: *rows, program, only: checks.clone() };
     let (cancel, trying) = (Cancel::on_signals()?, Trying::begin());
     let certificate = verify::verify(&options, &cancel, &mut |check| trying.now(check));
     drop(trying);

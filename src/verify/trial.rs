@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result};
 use chrono::TimeDelta;
 use diesel::QueryResult;
 
-use super::fixtures::{Block, Event, Fixtures, Made, Values};
+use super::{Block, Fixtures, Made, Scene, Values};
 use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::connect::sandbox::{Outsider, Sandbox};
 use crate::store::connect::snapshot::{self, ColumnValues, Rows};
@@ -46,15 +46,15 @@ pub struct Trial<'a> {
 
 /// What a sweep said of each subject.
 #[derive(Default)]
-pub struct Swept(BTreeMap<(Kind, Id), Examined>);
+pub struct SweptSubjects(BTreeMap<(Kind, Id), Examined>);
 
-impl Observer for Swept {
+impl Observer for SweptSubjects {
     fn subject(&mut self, examined: &Examined) {
         self.0.insert((examined.kind, examined.id.clone()), examined.redacted());
     }
 }
 
-impl Swept {
+impl SweptSubjects {
     /// The subjects that failed, and why.
     pub fn failures(&self) -> impl Iterator<Item = &Examined> {
         self.0.values().filter(|examined| matches!(examined.outcome, Outcome::Failed | Outcome::Unknown))
@@ -115,15 +115,15 @@ impl<'a> Trial<'a> {
         Options { guard: None, wakes_per_agent_max: u32::MAX, connections: 1, ..options }
     }
 
-    pub fn sweep(&mut self) -> Result<Swept> {
-        let mut swept = Swept::default();
+    pub fn sweep(&mut self) -> Result<SweptSubjects> {
+        let mut swept = SweptSubjects::default();
         sweep::run(&self.options(), &Cancel::default(), &mut swept)?;
         self.hear_of(&swept);
         Ok(swept)
     }
 
     /// Remembers what hindered a sweep: a server names neither the relation nor the statement.
-    pub fn hear_of(&mut self, swept: &Swept) {
+    pub fn hear_of(&mut self, swept: &SweptSubjects) {
         let is_hindered = |examined: &&Examined| {
             matches!(examined.outcome, Outcome::Busy | Outcome::Failed | Outcome::Unknown)
                 && errors::may_pass(&examined.reason)
@@ -164,7 +164,7 @@ impl<'a> Trial<'a> {
         self.outsider.run(&sql).map_err(|error| block_error(block, &sql, error))
     }
 
-    pub fn happens(&mut self, event: Event, made: &Made, minutes: i64) -> Result<()> {
+    pub fn happens(&mut self, event: Scene, made: &Made, minutes: i64) -> Result<()> {
         self.play(&Block::Of(made.kind, event), made, minutes)
     }
 
@@ -198,7 +198,7 @@ impl<'a> Trial<'a> {
         match self.takes_wakes(made.kind) {
             false => Ok(None),
             true => {
-                let texts = self.ask(Event::Wakes, made)?;
+                let texts = self.ask(Scene::Wakes, made)?;
                 let count = texts.first().and_then(|text| text.parse().ok());
                 count
                     .map(Some)
@@ -213,11 +213,11 @@ impl<'a> Trial<'a> {
     }
 
     pub fn takes_wakes(&self, kind: Kind) -> bool {
-        self.fixtures.has(&Block::Of(kind, Event::Wakes))
+        self.fixtures.has(&Block::Of(kind, Scene::Wakes))
     }
 
     /// What a block asks about a subject.
-    pub fn ask(&mut self, event: Event, made: &Made) -> Result<Vec<String>> {
+    pub fn ask(&mut self, event: Scene, made: &Made) -> Result<Vec<String>> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
         snapshot::texts(&mut self.outsider.db, &sql).map_err(|error| block_error(&block, &sql, error))

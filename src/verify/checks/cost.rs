@@ -11,9 +11,7 @@ use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
-use crate::verify::certificate::Ruling;
-use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
+use crate::verify::{AN_HOUR, Block, JUST_NOW, Made, Ruling, Scene, Trial};
 
 /// How many subjects are stranded beside the finished ones, and for how many a wake of the host's waits.
 const STRANDED: usize = 300;
@@ -45,7 +43,7 @@ struct Measured {
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
-    let crowd = Block::Of(kind, Event::Crowd);
+    let crowd = Block::Of(kind, Scene::Crowd);
     if !trial.fixtures.has(&crowd) {
         return Ok(Ruling::not_tried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
     }
@@ -62,7 +60,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
         ));
     }
     let stranded = many(trial, kind, STRANDED, None)?;
-    let queued = Block::Of(kind, Event::Queued);
+    let queued = Block::Of(kind, Scene::Queued);
     let waits = if trial.fixtures.has(&queued) { many(trial, kind, QUEUED, Some(&queued))? } else { Vec::new() };
     trial.outsider.analyze()?;
     let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();

@@ -22,9 +22,7 @@ use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};
-use crate::verify::certificate::Ruling;
-use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::trial::{DAYS_AGO, JUST_NOW, Swept, Trial, block_error, name};
+use crate::verify::{Block, DAYS_AGO, JUST_NOW, Made, Ruling, Scene, SweptSubjects, Trial, block_error, name};
 
 /// `sweep` as a process, to be killed.
 pub struct Subprocess {
@@ -61,7 +59,7 @@ pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
         in_vain(trial, &made.iter().collect::<Vec<_>>())?;
         evidence.extend(at_once(trial)?);
         for made in &made {
-            let shown = trial.ask(Event::Escalated, made)?.len();
+            let shown = trial.ask(Scene::Escalated, made)?.len();
             if (shown, trial.recorded(made, "escalate")?) != (1, 1) {
                 evidence.push(format!("{}: was not escalated once: {shown} rows are shown of it", name(made)));
             }
@@ -77,9 +75,9 @@ fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
 /// Runs several sweeps at once, and says what went wrong.
 fn at_once(trial: &mut Trial) -> Result<Vec<String>> {
     let options = Options { connections: CONNECTIONS, ..trial.options() };
-    let swept: Vec<Swept> = thread::scope(|scope| {
+    let swept: Vec<SweptSubjects> = thread::scope(|scope| {
         let sweep = || {
-            let mut swept = Swept::default();
+            let mut swept = SweptSubjects::default();
             sweep::run(&options, &Cancel::default(), &mut swept)?;
             Ok(swept)
         };
@@ -87,7 +85,7 @@ fn at_once(trial: &mut Trial) -> Result<Vec<String>> {
         sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep does not panic")).collect::<Result<_>>()
     })?;
     swept.iter().for_each(|swept| trial.hear_of(swept));
-    let failed = swept.iter().flat_map(Swept::failures);
+    let failed = swept.iter().flat_map(SweptSubjects::failures);
     Ok(failed
         .map(|Examined { kind, id, reason, .. }| {
             format!("{kind} {id}: failed in one of {SWEEPS} sweeps at once: {reason}")
@@ -109,7 +107,7 @@ fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
 pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut evidence = Vec::new();
     let mut db = trial.sandbox.url.connect(Access::Write)?;
-    for block in [Block::Of(kind, Event::Finished), Block::AgentPaused] {
+    for block in [Block::Of(kind, Scene::Finished), Block::AgentPaused] {
         if !trial.fixtures.has(&block) {
             continue;
         }
@@ -151,7 +149,7 @@ fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
 /// Checks what a sweep does about a subject that the host finishes and has not committed yet.
 fn refuse_uncommitted(trial: &mut Trial, kind: Kind) -> Result<Vec<String>> {
     let made = trial.stranded(kind)?;
-    let sql = trial.sql(&Block::Of(kind, Event::Finished), &made, 0)?;
+    let sql = trial.sql(&Block::Of(kind, Scene::Finished), &made, 0)?;
     let mut host = trial.sandbox.connect(trial.host)?;
     host.begin(&sql)?;
     let during = trial.sweep();
@@ -280,11 +278,11 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
 /// one that was finished long ago.
 fn bystanders(trial: &mut Trial, touched: &Made) -> Result<[Made; 3]> {
     let [at_work, finished] = [trial.another_of(touched)?, trial.another_of(touched)?];
-    trial.happens(Event::AtWork, &at_work, JUST_NOW)?;
-    trial.happens(Event::Finished, &finished, JUST_NOW)?;
+    trial.happens(Scene::AtWork, &at_work, JUST_NOW)?;
+    trial.happens(Scene::Finished, &finished, JUST_NOW)?;
     let old = trial.stranded_since(touched.kind, DAYS_AGO)?;
-    trial.happens(Event::AtWork, &old, DAYS_AGO)?;
-    trial.happens(Event::Finished, &old, DAYS_AGO)?;
+    trial.happens(Scene::AtWork, &old, DAYS_AGO)?;
+    trial.happens(Scene::Finished, &old, DAYS_AGO)?;
     Ok([at_work, finished, old])
 }
 
