@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 pub const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 /// A file as it was found.
-pub struct Found {
+pub struct FoundFile {
     pub bytes: Vec<u8>,
     /// Somebody who is neither its owner nor of this process's own group may change it.
     pub is_open_to_others: bool,
@@ -19,13 +19,13 @@ pub struct Found {
 
 /// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never
 /// end.
-pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
+pub fn read(path: &Path, bytes_max: u64) -> Result<FoundFile, String> {
     let (file, metadata) = open(path)?;
     found(file, &metadata, bytes_max)
 }
 
 /// Reads a file that nobody but root and this process's user can have written: settings, and secrets.
-pub fn read_own(path: &Path, bytes_max: u64) -> Result<Found, String> {
+pub fn read_own(path: &Path, bytes_max: u64) -> Result<FoundFile, String> {
     let (file, metadata) = open(path)?;
     refuse_others(&metadata)?;
     found(file, &metadata, bytes_max)
@@ -60,9 +60,9 @@ fn open(path: &Path) -> Result<(File, Metadata), String> {
     Ok((file, metadata))
 }
 
-fn found(file: File, metadata: &Metadata, bytes_max: u64) -> Result<Found, String> {
+fn found(file: File, metadata: &Metadata, bytes_max: u64) -> Result<FoundFile, String> {
     let own_group = rustix::process::getegid().as_raw();
-    Ok(Found {
+    Ok(FoundFile {
         bytes: read_at_most(file, bytes_max)?,
         is_open_to_others: is_open_to_others(metadata.mode(), metadata.gid(), own_group),
     })

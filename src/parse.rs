@@ -354,41 +354,41 @@ pub struct List<T: 'static>(pub Choice<T>);
 
 /// One entry of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry<T> {
+pub enum ListEntry<T> {
     Named(T),
     Added(T),
     Removed(T),
 }
 
 /// What a list says: names alone replace the default. None: nothing is left.
-pub fn listed<T: Copy + PartialEq>(entries: &[Entry<T>], default: &[T]) -> Option<Vec<T>> {
-    let replaces = entries.iter().any(|entry| matches!(entry, Entry::Named(_)));
+pub fn listed<T: Copy + PartialEq>(entries: &[ListEntry<T>], default: &[T]) -> Option<Vec<T>> {
+    let replaces = entries.iter().any(|entry| matches!(entry, ListEntry::Named(_)));
     let mut list = if replaces { Vec::new() } else { default.to_vec() };
     for entry in entries {
         match *entry {
-            Entry::Named(value) | Entry::Added(value) if !list.contains(&value) => list.push(value),
-            Entry::Named(_) | Entry::Added(_) => {}
-            Entry::Removed(value) => list.retain(|kept| *kept != value),
+            ListEntry::Named(value) | ListEntry::Added(value) if !list.contains(&value) => list.push(value),
+            ListEntry::Named(_) | ListEntry::Added(_) => {}
+            ListEntry::Removed(value) => list.retain(|kept| *kept != value),
         }
     }
     Some(list).filter(|list| !list.is_empty())
 }
 
 impl<T: Copy> List<T> {
-    pub fn parse(&self, text: &str) -> Result<Entry<T>, String> {
+    pub fn parse(&self, text: &str) -> Result<ListEntry<T>, String> {
         let text = text.trim();
         match (text.strip_prefix('+'), text.strip_prefix('-')) {
-            (Some(name), _) => self.0.parse(name).map(Entry::Added),
-            (None, Some(name)) => self.0.parse(name).map(Entry::Removed),
-            (None, None) => self.0.parse(text).map(Entry::Named),
+            (Some(name), _) => self.0.parse(name).map(ListEntry::Added),
+            (None, Some(name)) => self.0.parse(name).map(ListEntry::Removed),
+            (None, None) => self.0.parse(text).map(ListEntry::Named),
         }
     }
 }
 
 impl<T: Copy + Send + Sync + 'static> TypedValueParser for List<T> {
-    type Value = Entry<T>;
+    type Value = ListEntry<T>;
 
-    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Entry<T>, Error> {
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<ListEntry<T>, Error> {
         let list = *self;
         (move |text: &str| list.parse(text)).parse_ref(command, argument, value)
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::command_line::Cli;
 use crate::parse::{FORMAT, LAYOUT};
-use crate::settings::definition::{Assignment, Known};
+use crate::settings::definition::{Assignment, KnownSetting};
 use crate::settings::file::assignment;
 use crate::settings::table;
 
@@ -19,7 +19,7 @@ use crate::settings::table;
 struct HelpTexts {
     #[serde(rename = "page")]
     pages: Vec<HelpPage>,
-    offers: BTreeMap<String, Offer>,
+    offers: BTreeMap<String, OfferedSetting>,
 }
 
 /// What there is to know of one command besides its options.
@@ -56,7 +56,7 @@ pub enum SharedOption {
 
 /// How a setting is an option of its own.
 #[derive(Deserialize)]
-struct Offer {
+struct OfferedSetting {
     option: Option<String>,
     unit: String,
     heading: Option<String>,
@@ -170,7 +170,7 @@ fn offered(setting: &'static String) -> Arg {
     Arg::new(setting.as_str())
         .long(offer.option.as_deref().unwrap_or(setting))
         .value_name(offer.unit.as_str())
-        .value_parser(Assigned(known))
+        .value_parser(SettingParser(known))
         .allow_hyphen_values(true)
         .hide_possible_values(true)
         .help_heading(offer.heading.as_deref())
@@ -190,9 +190,9 @@ fn render_exit_codes() -> String {
 
 /// Reads the value of an option that is a setting by its own name.
 #[derive(Clone)]
-struct Assigned(&'static Known);
+struct SettingParser(&'static KnownSetting);
 
-impl TypedValueParser for Assigned {
+impl TypedValueParser for SettingParser {
     type Value = Assignment;
 
     fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Assignment, Error> {

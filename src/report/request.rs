@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::conclusion::{Failure, busy, config, some_failed, unavailable};
-use crate::rules::request::{Asked, Refusal, Request};
+use crate::rules::request::{Asked, Request, RequestRefusal};
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
 use crate::store::hosts::host_steps::HostStep;
@@ -29,7 +29,7 @@ pub struct Answered {
 /// What a subject's host can be told to do, and why sweep itself refused the request.
 pub struct ByHost {
     request: Request,
-    refusal: Refusal,
+    refusal: RequestRefusal,
     pub steps: Vec<HostStep>,
 }
 
@@ -38,7 +38,7 @@ impl Answered {
     pub fn refused(&self, by_host: &ByHost, how: Option<String>) -> Failure {
         let refusal = by_host.refusal.clone();
         let what_would_change_it = how.unwrap_or(refusal.what_would_change_it);
-        refused(self.kind, &self.label, by_host.request, &Refusal { what_would_change_it, ..refusal })
+        refused(self.kind, &self.label, by_host.request, &RequestRefusal { what_would_change_it, ..refusal })
     }
 
     /// The agent that goes on.
@@ -77,8 +77,8 @@ pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOpti
     }
 }
 
-fn refused(kind: Kind, label: &Label, request: Request, refusal: &Refusal) -> Failure {
-    let Refusal { why, what_would_change_it, .. } = refusal;
+fn refused(kind: Kind, label: &Label, request: Request, refusal: &RequestRefusal) -> Failure {
+    let RequestRefusal { why, what_would_change_it, .. } = refusal;
     let (what, name, why, change) = (request.name(), label.name(), redact(why), redact(what_would_change_it));
     some_failed(format!("{what}: {kind} {name} is left as it is: {why}. What would change that: {change}"))
 }

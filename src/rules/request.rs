@@ -45,7 +45,7 @@ pub struct Asked {
 
 /// Why a request is refused, and what would have to happen for it not to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RequestRefusal {
     pub why: String,
     pub what_would_change_it: String,
     /// What a person runs to change it, where nothing else is wrong and words do not suffice: as the host's facts have
@@ -56,7 +56,7 @@ pub struct Refusal {
 /// A subject of which something can be asked.
 pub trait Requested: Facts {
     /// Why the request would be wrong now, beside an exemption and an agent who cannot be woken.
-    fn objection(&self, request: Request, policy: &Policy) -> Option<Refusal>;
+    fn objection(&self, request: Request, policy: &Policy) -> Option<RequestRefusal>;
 }
 
 impl Request {
@@ -114,7 +114,7 @@ impl Display for Asked {
 ///
 /// # Errors
 /// Why the request is refused.
-pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Result<Verdict, Refusal> {
+pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Result<Verdict, RequestRefusal> {
     let mut objection = facts.objection(request, policy);
     if let Some(refusal) = objection.take_if(|refusal| refusal.host_commands.is_none()) {
         return Err(refusal);
@@ -150,9 +150,9 @@ pub fn after(request: Request, facts: &impl Facts, policy: &Policy) -> Verdict {
     Verdict { decision, ..verdict }
 }
 
-impl Refusal {
-    fn new(why: impl Into<String>, what_would_change_it: impl Into<String>) -> Refusal {
-        Refusal { why: why.into(), what_would_change_it: what_would_change_it.into(), host_commands: None }
+impl RequestRefusal {
+    fn new(why: impl Into<String>, what_would_change_it: impl Into<String>) -> RequestRefusal {
+        RequestRefusal { why: why.into(), what_would_change_it: what_would_change_it.into(), host_commands: None }
     }
 }
 
@@ -161,27 +161,27 @@ fn first_failure(clauses: Vec<Clause>) -> Option<Reason> {
     clauses.into_iter().filter(|clause| !clause.is_patience).find_map(|clause| clause.failure)
 }
 
-impl From<Reason> for Refusal {
-    fn from(reason: Reason) -> Refusal {
+impl From<Reason> for RequestRefusal {
+    fn from(reason: Reason) -> RequestRefusal {
         let change = match &reason {
             // It need not wait until the wake counts as stuck, or the command as ignored: those are refused as well.
             Reason::PendingWake => "its wake is taken up, or cancelled",
             Reason::PendingCommand => "the command is delivered, or set failed",
             reason => reason.what_would_change_it(),
         };
-        Refusal::new(reason.to_string(), change)
+        RequestRefusal::new(reason.to_string(), change)
     }
 }
 
-impl From<Unavailable> for Refusal {
-    fn from(unavailable: Unavailable) -> Refusal {
+impl From<Unavailable> for RequestRefusal {
+    fn from(unavailable: Unavailable) -> RequestRefusal {
         let why = unavailable.to_string();
-        Refusal::new(why, Decision::Skip(unavailable).what_would_change_it())
+        RequestRefusal::new(why, Decision::Skip(unavailable).what_would_change_it())
     }
 }
 
-impl From<Cause> for Refusal {
-    fn from(cause: Cause) -> Refusal {
+impl From<Cause> for RequestRefusal {
+    fn from(cause: Cause) -> RequestRefusal {
         let change = match &cause {
             Cause::NoAgent => "its plan gets an agent",
             Cause::WakesInVain(_) => "the host puts that right",
@@ -195,12 +195,12 @@ impl From<Cause> for Refusal {
             | Cause::TooManyAttempts
             | Cause::NotDelivered => "time, or a sign of life",
         };
-        Refusal::new(cause.to_string(), change)
+        RequestRefusal::new(cause.to_string(), change)
     }
 }
 
 impl Requested for IssueFacts {
-    fn objection(&self, _request: Request, policy: &Policy) -> Option<Refusal> {
+    fn objection(&self, _request: Request, policy: &Policy) -> Option<RequestRefusal> {
         // A person has an issue started that is to do and that nothing else will start, and one that its host blocked
         // and says how to go on with.
         let is_blocked_by_host = self.status == "blocked" && self.resume_commands.is_some();
@@ -209,27 +209,27 @@ impl Requested for IssueFacts {
         let clauses = self.definition(policy).1.into_iter().skip(of_status);
         let wrong = first_failure(clauses.collect()).map(|reason| match reason {
             Reason::NotInProgress(status) if status == "blocked" => {
-                Refusal::new("it is blocked", format!("it is unblocked: {}", self.resume_advice))
+                RequestRefusal::new("it is blocked", format!("it is unblocked: {}", self.resume_advice))
             }
             // What is no patience of a sweep's is its host's time.
-            Reason::Recent => Refusal::new(
+            Reason::Recent => RequestRefusal::new(
                 "its last run ended a moment ago, and its host may be about to say what follows",
                 format!("time: its host has {}s", self.run_end_grace.num_milliseconds() as f64 / 1000.0),
             ),
             reason => reason.into(),
         });
         wrong.or_else(|| {
-            let refusal = Refusal::new(self.unreachable.clone()?, self.resume_advice.clone());
-            Some(Refusal { host_commands: self.resume_commands.clone(), ..refusal })
+            let refusal = RequestRefusal::new(self.unreachable.clone()?, self.resume_advice.clone());
+            Some(RequestRefusal { host_commands: self.resume_commands.clone(), ..refusal })
         })
     }
 }
 
 impl Requested for StepFacts {
-    fn objection(&self, request: Request, policy: &Policy) -> Option<Refusal> {
+    fn objection(&self, request: Request, policy: &Policy) -> Option<RequestRefusal> {
         if request.remedy().is_some() {
-            let wrong = first_failure(self.definition(policy).1).map(Refusal::from);
-            return wrong.or_else(|| self.unreachable(policy).map(Refusal::from));
+            let wrong = first_failure(self.definition(policy).1).map(RequestRefusal::from);
+            return wrong.or_else(|| self.unreachable(policy).map(RequestRefusal::from));
         }
         let (statuses, expected): (&[&str], _) = match request {
             Request::SkipStep => (&["pending", "in_progress"], "it is pending or in progress"),
@@ -237,7 +237,7 @@ impl Requested for StepFacts {
         };
         let wake = no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy);
         match (statuses.contains(&self.step.status.as_str()), self.has_live_run, wake.failure) {
-            (false, ..) => Some(Refusal::new(format!("it is {}", humanize(&self.step.status)), expected)),
+            (false, ..) => Some(RequestRefusal::new(format!("it is {}", humanize(&self.step.status)), expected)),
             _ if !is_open(&self.plan_status) => Some(Reason::PlanNotOpen(self.plan_status.clone()).into()),
             (true, true, _) => Some(Reason::LiveRun.into()),
             // Nobody takes up a wake that is stuck.
@@ -248,10 +248,10 @@ impl Requested for StepFacts {
 }
 
 impl Requested for SessionFacts {
-    fn objection(&self, request: Request, _policy: &Policy) -> Option<Refusal> {
+    fn objection(&self, request: Request, _policy: &Policy) -> Option<RequestRefusal> {
         if request == Request::Resume {
             let advice = "it is paused: sweep session pause";
-            return (!self.session.is_paused).then(|| Refusal::new("its stall detection is not paused", advice));
+            return (!self.session.is_paused).then(|| RequestRefusal::new("its stall detection is not paused", advice));
         }
         if self.session.status != "active" {
             return Some(Reason::NotInProgress(self.session.status.clone()).into());
@@ -261,7 +261,7 @@ impl Requested for SessionFacts {
             Request::Relaunch => not_to_be_disturbed(self).or_else(|| not_to_be_started(self)),
             Request::Heartbeat => self.session.ended.is_some().then(|| has_ended(self)),
             Request::Pause => {
-                self.session.is_paused.then(|| Refusal::new("its stall detection is paused already", PAUSE_ENDS))
+                self.session.is_paused.then(|| RequestRefusal::new("its stall detection is paused already", PAUSE_ENDS))
             }
             Request::Resume | Request::Wake | Request::FailStep | Request::SkipStep => None,
         }
@@ -272,18 +272,18 @@ impl Requested for SessionFacts {
 const PAUSE_ENDS: &str = "its pause ends: sweep session resume";
 
 /// Why nobody may disturb a session now. Any command that is pending keeps another one away, however old it is.
-fn not_to_be_disturbed(facts: &SessionFacts) -> Option<Refusal> {
+fn not_to_be_disturbed(facts: &SessionFacts) -> Option<RequestRefusal> {
     let finished = facts.issue_is_not_finished().and_then(|clause| clause.failure);
     let wait = || facts.session.declared_wait.clone().map(Reason::DeclaredWait);
     let command = || facts.session.pending_command_since.map(|_| Reason::PendingCommand);
     finished.or_else(wait).or_else(command).map(|reason| match reason {
-        Reason::DeclaredWait(_) if facts.session.is_paused => Refusal::new(reason.to_string(), PAUSE_ENDS),
+        Reason::DeclaredWait(_) if facts.session.is_paused => RequestRefusal::new(reason.to_string(), PAUSE_ENDS),
         reason => reason.into(),
     })
 }
 
 /// Why nothing may be typed into a session now: keys that are typed at a question would answer it.
-fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
+fn not_to_be_typed_into(facts: &SessionFacts) -> Option<RequestRefusal> {
     match facts.question() {
         _ if facts.session.ended.is_some() => Some(has_ended(facts)),
         _ if !facts.session.takes_commands => Some(Cause::NoChannel.into()),
@@ -293,9 +293,9 @@ fn not_to_be_typed_into(facts: &SessionFacts) -> Option<Refusal> {
 }
 
 /// Why the process of a session may not be started now.
-fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
+fn not_to_be_started(facts: &SessionFacts) -> Option<RequestRefusal> {
     let Some(ended) = &facts.session.ended else {
-        return Some(Refusal::new(
+        return Some(RequestRefusal::new(
             "its process runs",
             "its process ends; to type something into it: sweep session nudge",
         ));
@@ -305,9 +305,9 @@ fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
         Some(0) => Some(Reason::EndedWell.into()),
         _ if !facts.session.takes_commands => Some(Cause::NoChannel.into()),
         _ if issue.is_some_and(|issue| issue.has_live_run) => {
-            Some(Refusal::new("somebody else is at work on its issue", "that work ends"))
+            Some(RequestRefusal::new("somebody else is at work on its issue", "that work ends"))
         }
-        _ if issue.is_some_and(|issue| issue.pending_wake_since.is_some()) => Some(Refusal::new(
+        _ if issue.is_some_and(|issue| issue.pending_wake_since.is_some()) => Some(RequestRefusal::new(
             "a wake for its issue is pending, or another of its sessions is being started",
             "that is taken up, or cancelled",
         )),
@@ -315,9 +315,9 @@ fn not_to_be_started(facts: &SessionFacts) -> Option<Refusal> {
     }
 }
 
-fn has_ended(facts: &SessionFacts) -> Refusal {
+fn has_ended(facts: &SessionFacts) -> RequestRefusal {
     let how = facts.session.ended.map(|ended| ended.describe()).unwrap_or_default();
-    Refusal::new(format!("its process has ended {how}"), "it is started again: sweep session relaunch")
+    RequestRefusal::new(format!("its process has ended {how}"), "it is started again: sweep session relaunch")
 }
 
 #[cfg(test)]

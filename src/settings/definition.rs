@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 
-use crate::parse::{self, Choice, Entry, List, LogFormat};
+use crate::parse::{self, Choice, List, ListEntry, LogFormat};
 use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
 use crate::store::hosts::links::HostUrl;
@@ -32,11 +32,11 @@ pub struct Group {
     pub title: &'static str,
     /// What docs/settings.md says below the title.
     pub intro: String,
-    pub settings: Vec<Known>,
+    pub settings: Vec<KnownSetting>,
 }
 
 /// One setting that sweep knows.
-pub struct Known {
+pub struct KnownSetting {
     /// As in `SWEEP_…`, in lower case.
     pub name: &'static str,
     /// As one would write it; empty: none.
@@ -52,13 +52,13 @@ pub struct Known {
     pub(super) doc: String,
 }
 
-impl Known {
-    pub fn new(name: &'static str, doc: &[&str], default: String) -> Known {
-        Known { name, default, is_secret: false, check: |_| Ok(()), choices: Vec::new, doc: paragraphs(doc) }
+impl KnownSetting {
+    pub fn new(name: &'static str, doc: &[&str], default: String) -> KnownSetting {
+        KnownSetting { name, default, is_secret: false, check: |_| Ok(()), choices: Vec::new, doc: paragraphs(doc) }
     }
 
-    pub fn secret(name: &'static str, doc: &[&str]) -> Known {
-        Known { is_secret: true, ..Known::new(name, doc, String::new()) }
+    pub fn secret(name: &'static str, doc: &[&str]) -> KnownSetting {
+        KnownSetting { is_secret: true, ..KnownSetting::new(name, doc, String::new()) }
     }
 
     /// Its name in the environment.
@@ -157,22 +157,22 @@ macro_rules! settings {
         pub static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| vec![
             $({
                 let $target: &mut $engine = &mut $defaults;
-                let settings = vec![$(Known {
+                let settings = vec![$(KnownSetting {
                     check: |text| Parser::<$type>::read(&$parser, text).map(drop),
                     choices: || Parser::<$type>::choices(&$parser),
-                    ..Known::new(stringify!($name), &[$($doc),+], $field.written())
+                    ..KnownSetting::new(stringify!($name), &[$($doc),+], $field.written())
                 }),+];
                 Group { title: $title, intro: paragraphs(&[$($intro),*]), settings }
             },)+
-            $(Group { title: $by_hand_title, intro: String::new(), settings: vec![$(Known {
+            $(Group { title: $by_hand_title, intro: String::new(), settings: vec![$(KnownSetting {
                 check: |text| Parser::<$by_hand_type>::read(&$by_hand_parser, text).map(drop),
                 choices: || Parser::<$by_hand_type>::choices(&$by_hand_parser),
-                ..Known::new(
+                ..KnownSetting::new(
                     stringify!($by_hand), &[$($by_hand_doc),+], Vec::<String>::from([$($default.written())?]).concat(),
                 )
             }),+] },)+
             $(Group { title: $secrets_title, intro: paragraphs(&[$($secrets_intro),*]), settings: vec![
-                $(Known::secret(stringify!($secret), &[$($secret_doc),+])),+
+                $(KnownSetting::secret(stringify!($secret), &[$($secret_doc),+])),+
             ] },)+
         ]);
     };
@@ -206,8 +206,8 @@ impl<T: Copy> Parser<T> for Choice<T> {
 }
 
 /// Several values, with commas between them.
-impl<T: Copy> Parser<Vec<Entry<T>>> for List<T> {
-    fn read(&self, text: &str) -> Result<Vec<Entry<T>>, String> {
+impl<T: Copy> Parser<Vec<ListEntry<T>>> for List<T> {
+    fn read(&self, text: &str) -> Result<Vec<ListEntry<T>>, String> {
         text.split(',').map(|name| self.parse(name)).collect()
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
-use super::definition::{Assignment, Known, PREFIX, is_of_sweep};
+use super::definition::{Assignment, KnownSetting, PREFIX, is_of_sweep};
 use super::environment::{Environment, SetIn, TypedSettings};
 use super::resolve::{CommonFlags, SweepFlags};
 use super::table::{all, find};
@@ -125,7 +125,7 @@ pub fn may_have_a_file(variable: &str) -> bool {
 
 /// All variables that are settings, in the order of the table.
 pub fn variables() -> impl Iterator<Item = String> {
-    let file = |known: &Known| known.is_secret.then(|| format!("{}_FILE", known.variable()));
+    let file = |known: &KnownSetting| known.is_secret.then(|| format!("{}_FILE", known.variable()));
     all().flat_map(move |known| [Some(known.variable()), file(known)]).flatten()
 }
 

@@ -18,7 +18,7 @@ use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::{Notify, Secret, Target};
 use crate::page::{PageOptions, Viewed};
-use crate::parse::{self, Entry, KINDS, List, LogFormat, listed};
+use crate::parse::{self, KINDS, List, ListEntry, LogFormat, listed};
 use crate::rules::{Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::connect::databases::{Databases, Found};
@@ -316,7 +316,7 @@ pub struct ScopeFlags {
     /// Only these kinds: sessions, issues, steps; -steps: all but these
     #[arg(long, value_name = "KINDS", value_parser = List(KINDS), value_delimiter = ',', allow_hyphen_values = true,
           hide_possible_values = true, help_heading = WHAT_TO_SWEEP)]
-    pub only: Option<Vec<Entry<Kind>>>,
+    pub only: Option<Vec<ListEntry<Kind>>>,
     /// Only what belongs to this tenant (Paperclip: the company's id)
     #[arg(long, value_name = "TENANT", value_parser = parse::non_empty, help_heading = WHAT_TO_SWEEP)]
     pub tenant: Option<String>,

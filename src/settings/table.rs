@@ -10,13 +10,13 @@ use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 
-use super::definition::{Group, Known, Parser, Written, paragraphs, settings};
+use super::definition::{Group, KnownSetting, Parser, Written, paragraphs, settings};
 use super::environment::Environment;
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
 use crate::parse::{
-    self, Addresses, ESCALATION, EVENTS, Entry, HostNames, Http, KIND_MODE, LOG_FORMAT, List, LogFormat, SWITCH,
+    self, Addresses, ESCALATION, EVENTS, HostNames, Http, KIND_MODE, LOG_FORMAT, List, ListEntry, LogFormat, SWITCH,
 };
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
@@ -182,7 +182,7 @@ settings! {
             /// The events of which people are notified
             ///
             /// There are also recovered and host_blocked. `+recovered` adds to the default, `-abandoned` takes from it.
-            notify_on: Vec<Entry<Event>>, List(EVENTS), or Notify::USUAL_EVENTS;
+            notify_on: Vec<ListEntry<Event>>, List(EVENTS), or Notify::USUAL_EVENTS;
             /// Whether destinations may have addresses in private networks: on, off
             notify_private: bool, SWITCH, or bool::default();
         }
@@ -226,11 +226,11 @@ fn no_daemon() -> DaemonOptions {
     DaemonOptions::of(CycleOptions::of(Options::of(no_database())))
 }
 
-pub fn all() -> impl Iterator<Item = &'static Known> {
+pub fn all() -> impl Iterator<Item = &'static KnownSetting> {
     GROUPS.iter().flat_map(|group| &group.settings)
 }
 
 /// The setting of this name, as in `sweep config` or in lower case without its prefix.
-pub fn find(name: &str) -> Option<&'static Known> {
+pub fn find(name: &str) -> Option<&'static KnownSetting> {
     all().find(|known| known.name == name || known.variable() == name)
 }

@@ -8,7 +8,7 @@ use super::examine::{examine, settle};
 use super::limits::WakeBudget;
 use super::logs;
 use super::summary::{Examined, Outcome};
-use crate::rules::request::{Asked, Refusal};
+use crate::rules::request::{Asked, RequestRefusal};
 use crate::rules::{Id, Policy};
 use crate::store::connect::open::{Store, Url};
 use crate::store::hosts::links::Links;
@@ -34,7 +34,7 @@ pub struct AskOptions {
 pub enum Answer {
     Done(Examined),
     /// With the subject as it was found.
-    Refused(Refusal, Examined),
+    Refused(RequestRefusal, Examined),
     /// The subject was in other hands, could not be read or written, or is gone: nothing was done, unless the outcome
     /// is `Unknown`.
     Failed(Examined),

@@ -2,7 +2,7 @@
 
 use diesel::result::Error;
 
-use crate::rules::request::{Asked, Refusal};
+use crate::rules::request::{Asked, RequestRefusal};
 use crate::rules::{Assignee, Decision, History, Id, Policy, Verdict};
 use crate::store::db::errors;
 use crate::store::hosts::links::Links;
@@ -92,7 +92,7 @@ pub enum Stage {
     /// Its agent is in other hands.
     AgentHeld,
     /// What a person asked for would be wrong now.
-    Refused(Refusal),
+    Refused(RequestRefusal),
     /// The plan says something else: what.
     Changed(String),
     /// Its agent was woken often enough.
@@ -110,7 +110,7 @@ pub enum Stage {
 pub struct Examination<'a> {
     pub examined: Examined,
     /// Why what a person asked for was not done.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<RequestRefusal>,
     /// Something was written, and the database said that it is.
     pub is_committed: bool,
     pub lost: Option<Lost<'a>>,

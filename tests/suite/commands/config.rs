@@ -1,7 +1,7 @@
 //! `sweep config`: what every setting is and where it comes from, and never a secret.
 
 use serde_json::Value;
-use sweep::settings::definition::Known;
+use sweep::settings::definition::KnownSetting;
 use sweep::settings::resolve::{ScopeFlags, SweepFlags};
 use sweep::settings::table::all;
 use sweep::settings::{Environment, Settings, resolve};
@@ -17,7 +17,7 @@ fn row<'a>(reported: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn every_default_that_is_shown_is_the_one_that_is_used() {
-    let names: Vec<String> = all().map(Known::variable).collect();
+    let names: Vec<String> = all().map(KnownSetting::variable).collect();
     let given: Vec<(&str, &str)> =
         names.iter().zip(all()).map(|(name, known)| (name.as_str(), known.default.as_str())).collect();
     // The user who runs the test has another home.
