@@ -15,15 +15,16 @@ mod policy;
 pub mod request;
 pub mod session;
 pub mod step;
+mod subject;
 
 pub use decide::{Verdict, decide};
 pub use decision::{Cause, ContinueBy, Decision, Reason};
-pub use facts::{
-    AHEAD_MAX, Assignee, Clause, Exemption, Facts, Finding, History, Id, Kind, OpenRecovery, RESTING, RetryBudget,
-    TERMINATED, Unavailable, Whose,
-};
+pub use facts::{Clause, Facts, Finding, RetryBudget};
 pub use loops::{Essence, Loop, detect_loop, without_middle};
 pub use policy::{After, Escalation, Guard, Policy};
+pub use subject::{
+    AHEAD_MAX, Assignee, Exemption, History, Id, Kind, OpenRecovery, RESTING, TERMINATED, Unavailable, Whose,
+};
 
 #[cfg(test)]
 mod random_histories;

@@ -7,9 +7,9 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::decision::STUCK_WAKE;
-use super::facts::WAKEABLE;
 use super::issue::unblock_action;
-use super::session::{Activity, Ended, FINISHED};
+use super::session::FINISHED;
+use super::subject::{Activity, Ended, WAKEABLE};
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
 
 /// The state of one subject, in the order of urgency.

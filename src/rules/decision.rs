@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::display::{format_utc, humanize, queued_for};
-use super::session::Ended;
+use super::subject::Ended;
 use super::{History, OpenRecovery, Unavailable, Whose};
 
 /// What should be done about a subject.
