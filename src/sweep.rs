@@ -55,14 +55,18 @@ use crate::store::work::outbox;
 use crate::store::work::surroundings::StuckWakes;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
 pub use clock::Clocks;
-use examine::attempt::ExamineContext;
+pub(crate) use examine::attempt::{
+    Attempt, Company, Examination, ExamineContext, Job, Lost, Prospect, Stage, UnknownCommit,
+};
+pub(crate) use examine::{examine, look_alone, look_at, settle, take_up};
 use guard::Withheld;
 pub use limits::Cancel;
-use limits::{Limits, WakeBudget};
+pub(crate) use limits::{Full, Limits, Reservation, WakeBudget, share_of};
 pub use options::{Options, Selection};
 use options::{first_look, heading, is_worth_a_sweep, look, named, refuse};
+pub(crate) use plan::Plan;
 use quarantine::Failures;
-use scan::Scan;
+pub(crate) use scan::{Ahead, Scan, look_ahead};
 pub use summary::{
     Deferred, Examined, Fault, Heading, KindReport, Mode, Observer, Outcome, Progress, SCHEMA, StopReason, Stuck,
     Summary,

@@ -21,7 +21,7 @@ pub(crate) use certificate::Ruling;
 pub use certificate::{Certificate, Check, CheckVerdict, Promise};
 pub use checks::rivals::Subprocess;
 use checks::{cost, coverage, rivals, story};
-pub(crate) use fixtures::{Block, Fixtures, Made, Scene, Values, WORDS};
+pub(crate) use fixtures::{Act, Block, Fixtures, Made, Values, WORDS};
 pub(crate) use trial::{AN_HOUR, DAYS_AGO, JUST_NOW, LONG_AGO, SweptSubjects, Trial, block_error, name};
 
 use crate::conclusion::Failure;

@@ -3,11 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::examine::attempt::{Examination, ExamineContext, Lost};
-use super::examine::{examine, settle};
-use super::limits::WakeBudget;
 use super::logs;
-use super::summary::{Examined, Outcome};
+use super::{Examination, ExamineContext, Examined, Lost, Outcome, WakeBudget, examine, settle};
 use crate::rules::request::{Asked, RequestRefusal};
 use crate::rules::{Id, Policy};
 use crate::store::connect::open::{Store, Url};

@@ -12,8 +12,7 @@ use std::time::Duration;
 use diesel::QueryResult;
 use diesel::result::Error;
 
-use super::limits::Reservation;
-use super::summary::{Examined, Outcome};
+use super::{Examined, Outcome, Reservation};
 use crate::rules::request::{self, Request};
 use crate::rules::{Decision, Id, Kind, Verdict, decide};
 use crate::store::work::candidates::Candidate;

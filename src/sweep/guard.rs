@@ -13,12 +13,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::examine::attempt::ExamineContext;
-use super::limits::{Limits, WakeBudget, share_of};
 use super::logs;
-use super::scan::Scan;
-use super::summary::Outcome;
 use super::workers::Workers;
+use super::{ExamineContext, Limits, Outcome, Scan, WakeBudget, share_of};
 use crate::rules::{Guard, Id, Kind};
 use crate::store::work::candidates::{Part, Portion};
 use crate::store::work::counts::{Guarded, HeldBack};

@@ -14,8 +14,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::exit;
 use tracing::error;
 
-use super::options::Options;
-use super::summary::{Observer, Outcome, Progress, StopReason};
+use super::{Observer, Options, Outcome, Progress, StopReason};
 use crate::conclusion::Conclusion;
 use crate::rules::Id;
 

@@ -2,7 +2,7 @@
 
 use tracing::{error, info, warn};
 
-use super::summary::{Examined, Mode, Outcome, Summary};
+use super::{Examined, Mode, Outcome, Summary};
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
 use crate::store::work::counts::Guarded;

@@ -8,8 +8,7 @@ use chrono::TimeDelta;
 use diesel::QueryResult;
 
 use super::clock::{self, Clocks};
-use super::plan::Plan;
-use super::summary::{Heading, Mode, SCHEMA};
+use super::{Heading, Mode, Plan, SCHEMA};
 use crate::conclusion::config;
 use crate::rules::issue::IssueFacts;
 use crate::rules::{Guard, Id, Kind, Policy};

@@ -7,7 +7,7 @@ use std::io::Read;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::summary::{Examined, Heading, Mode, Outcome, SCHEMA};
+use super::{Examined, Heading, Mode, Outcome, SCHEMA};
 use crate::rules::{Finding, Id, Kind};
 use crate::text::misread;
 

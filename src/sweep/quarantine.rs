@@ -12,9 +12,8 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
-use super::examine::attempt::ExamineContext;
 use super::logs;
-use super::summary::{Examined, Fault, Outcome};
+use super::{ExamineContext, Examined, Fault, Outcome};
 use crate::rules::{Id, Kind};
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::work::quarantine;

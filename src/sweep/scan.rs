@@ -10,9 +10,7 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 use tracing::{debug, warn};
 
-use super::examine::attempt::{ExamineContext, Prospect};
-use super::examine::look_at;
-use super::summary::Deferred;
+use super::{Deferred, ExamineContext, Prospect, look_at};
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::db::types::RawInstant;

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::clock::Clocks;
+use super::Clocks;
 use crate::conclusion::{Conclusion, Failure};
 use crate::rules::display::HumanDuration;
 use crate::rules::{Finding, Id, Kind, Policy};

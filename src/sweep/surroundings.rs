@@ -10,10 +10,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::QueryResult;
 use tracing::warn;
 
-use super::examine::attempt::ExamineContext;
 use super::logs;
-use super::options::Options;
-use super::summary::Stuck;
+use super::{ExamineContext, Options, Stuck};
 use crate::rules::{Id, Kind};
 use crate::store::db::types::LossyText;
 use crate::store::hosts::links::SubjectPage;

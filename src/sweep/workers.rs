@@ -16,10 +16,7 @@ use std::thread;
 use anyhow::{Error, Result};
 use tracing::warn;
 
-use super::examine::attempt::{Company, ExamineContext, Job, Prospect};
-use super::limits::{Full, Limits};
-use super::scan::{Ahead, Scan, look_ahead};
-use super::summary::{Deferred, Examined};
+use super::{Ahead, Company, Deferred, ExamineContext, Examined, Full, Job, Limits, Prospect, Scan, look_ahead};
 use crate::rules::Id;
 use crate::store::connect::open::Url;
 use crate::store::{Access, DbConnection, Subject};

@@ -30,7 +30,7 @@ pub enum Block {
     /// `issue`: makes one that is in progress, its agent's, and on which nobody has been at work since then.
     Stranded(Kind),
     /// `issue: at work` and its like: what happens to it.
-    Of(Kind, Scene),
+    Of(Kind, Act),
     /// `issue: left, WORDS`: it must be left alone from now on, since WORDS.
     Left(Kind, String),
     /// `issue: also, WORDS`: nothing is promised, but every combination has it.
@@ -41,7 +41,7 @@ pub enum Block {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[strum(serialize_all = "lowercase")]
-pub enum Scene {
+pub enum Act {
     /// Since then somebody is at work on it, with a sign of life of this moment if the host has such. Of a session it
     /// is one of that time.
     #[strum(serialize = "at work")]
@@ -69,10 +69,10 @@ pub enum Scene {
     Crowd,
 }
 
-impl Scene {
+impl Act {
     /// Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people write.
     fn is_optional(self) -> bool {
-        matches!(self, Scene::Dies | Scene::Claimed | Scene::Noted)
+        matches!(self, Act::Dies | Act::Claimed | Act::Noted)
     }
 }
 
@@ -99,10 +99,10 @@ impl Block {
     /// nowhere to write.
     fn needed(kinds: &[Kind]) -> impl Iterator<Item = Block> {
         let of_kind = |kind: Kind| {
-            let events: &[Scene] = match kind {
-                Kind::Session => &[Scene::AtWork, Scene::Stops, Scene::Finished],
-                Kind::Step => &[Scene::AtWork, Scene::Stops, Scene::Finished, Scene::Wakes, Scene::TakenUp],
-                Kind::Issue => <Scene as strum::VariantArray>::VARIANTS,
+            let events: &[Act] = match kind {
+                Kind::Session => &[Act::AtWork, Act::Stops, Act::Finished],
+                Kind::Step => &[Act::AtWork, Act::Stops, Act::Finished, Act::Wakes, Act::TakenUp],
+                Kind::Issue => <Act as strum::VariantArray>::VARIANTS,
             };
             let events = events.iter().filter(|event| !event.is_optional());
             [Block::Stranded(kind)].into_iter().chain(events.map(move |event| Block::Of(kind, *event)))

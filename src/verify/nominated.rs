@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
-use super::{AN_HOUR, Block, JUST_NOW, Made, Ruling, Scene, Trial};
+use super::{AN_HOUR, Act, Block, JUST_NOW, Made, Ruling, Trial};
 use crate::rules::{Decision, Id, Kind, Policy, Reason, decide};
 use crate::store::db::errors;
 use crate::store::work::candidates::{Candidate, Part};
@@ -24,9 +24,9 @@ const LEDGER: [Option<(&str, bool, bool)>; 6] = [
 ];
 
 /// What was at work on a subject, if anything.
-const WORK: [&[Scene]; 4] = [&[], &[Scene::AtWork], &[Scene::AtWork, Scene::Stops], &[Scene::AtWork, Scene::Dies]];
+const WORK: [&[Act]; 4] = [&[], &[Act::AtWork], &[Act::AtWork, Act::Stops], &[Act::AtWork, Act::Dies]];
 /// What became of a wake of sweep's, if there was one.
-const WAKES: [&[Scene]; 4] = [&[], &[Scene::TakenUp], &[Scene::TakenUp, Scene::Stops], &[Scene::Claimed]];
+const WAKES: [&[Act]; 4] = [&[], &[Act::TakenUp], &[Act::TakenUp, Act::Stops], &[Act::Claimed]];
 
 /// How many are made at once.
 const BATCH: usize = 100;
@@ -148,15 +148,15 @@ fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {
     let changes = trial.fixtures.those(|block| match block {
         Block::AgentPaused => true,
         Block::Left(of, _) | Block::Also(of, _) => *of == kind,
-        Block::Of(of, event) => *of == kind && *event == Scene::Finished,
+        Block::Of(of, event) => *of == kind && *event == Act::Finished,
         Block::Agent | Block::Stranded(_) => false,
     });
     let changes: Vec<Option<Block>> = [None].into_iter().chain(changes.into_iter().map(Some)).collect();
-    let blocks = |events: &[Scene], change: &Option<Block>| -> Vec<Block> {
+    let blocks = |events: &[Act], change: &Option<Block>| -> Vec<Block> {
         events.iter().map(|event| Block::Of(kind, *event)).chain(change.clone()).collect()
     };
     // What is optional is not in all fixtures.
-    let has = |events: &&&[Scene]| events.iter().all(|event| trial.fixtures.has(&Block::Of(kind, *event)));
+    let has = |events: &&&[Act]| events.iter().all(|event| trial.fixtures.has(&Block::Of(kind, *event)));
     let (works, woken): (Vec<_>, Vec<_>) = (WORK.iter().filter(has).collect(), WAKES.iter().filter(has).collect());
     let mut cases = Vec::new();
     for change in &changes {

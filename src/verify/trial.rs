@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result};
 use chrono::TimeDelta;
 use diesel::QueryResult;
 
-use super::{Block, Fixtures, Made, Scene, Values};
+use super::{Act, Block, Fixtures, Made, Values};
 use crate::rules::{Decision, Escalation, Id, Kind, Policy, decide};
 use crate::store::connect::sandbox::{Outsider, Sandbox};
 use crate::store::connect::snapshot::{self, ColumnValues, Rows};
@@ -164,7 +164,7 @@ impl<'a> Trial<'a> {
         self.outsider.run(&sql).map_err(|error| block_error(block, &sql, error))
     }
 
-    pub fn happens(&mut self, event: Scene, made: &Made, minutes: i64) -> Result<()> {
+    pub fn happens(&mut self, event: Act, made: &Made, minutes: i64) -> Result<()> {
         self.play(&Block::Of(made.kind, event), made, minutes)
     }
 
@@ -198,7 +198,7 @@ impl<'a> Trial<'a> {
         match self.takes_wakes(made.kind) {
             false => Ok(None),
             true => {
-                let texts = self.ask(Scene::Wakes, made)?;
+                let texts = self.ask(Act::Wakes, made)?;
                 let count = texts.first().and_then(|text| text.parse().ok());
                 count
                     .map(Some)
@@ -213,11 +213,11 @@ impl<'a> Trial<'a> {
     }
 
     pub fn takes_wakes(&self, kind: Kind) -> bool {
-        self.fixtures.has(&Block::Of(kind, Scene::Wakes))
+        self.fixtures.has(&Block::Of(kind, Act::Wakes))
     }
 
     /// What a block asks about a subject.
-    pub fn ask(&mut self, event: Scene, made: &Made) -> Result<Vec<String>> {
+    pub fn ask(&mut self, event: Act, made: &Made) -> Result<Vec<String>> {
         let block = Block::Of(made.kind, event);
         let sql = self.sql(&block, made, 0)?;
         snapshot::texts(&mut self.outsider.db, &sql).map_err(|error| block_error(&block, &sql, error))

@@ -10,9 +10,7 @@ use crate::store::hosts::rights;
 use crate::store::work::candidates::{Candidate, Part, Shard};
 use crate::store::work::outbox::{Details, Subscriptions};
 use crate::store::{Abort, Access, DbConnection, Durable, Ending, Finish, Subject, Timeouts};
-use crate::sweep::limits::{Full, Reservation, WakeBudget};
-use crate::sweep::plan::Plan;
-use crate::sweep::summary::{Examined, Fault, Outcome};
+use crate::sweep::{Examined, Fault, Full, Outcome, Plan, Reservation, WakeBudget};
 
 /// What comes next for a candidate that was looked at.
 pub enum Prospect<'a> {

@@ -18,10 +18,10 @@ use crate::rules::Id;
 use crate::store::connect::open::Url;
 use crate::store::db::errors;
 use crate::store::{Access, DbConnection, Durable, Ending, Subject};
-use crate::sweep::examine::attempt::{Attempt, Company, Examination, ExamineContext, Job, Lost, Stage, UnknownCommit};
-use crate::sweep::examine::{look_alone, settle, take_up};
-use crate::sweep::limits::{Limits, Reservation};
-use crate::sweep::summary::{Examined, Fault, Outcome};
+use crate::sweep::{
+    Attempt, Company, Examination, ExamineContext, Examined, Fault, Job, Limits, Lost, Outcome, Reservation, Stage,
+    UnknownCommit, look_alone, settle, take_up,
+};
 
 /// How long what was committed waits to be flushed with others: longer than a disk takes, shorter than anybody notices.
 const FLUSHED_WITHIN: Duration = Duration::from_millis(100);

@@ -11,7 +11,7 @@ use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
-use crate::verify::{AN_HOUR, Block, JUST_NOW, Made, Ruling, Scene, Trial};
+use crate::verify::{AN_HOUR, Act, Block, JUST_NOW, Made, Ruling, Trial};
 
 /// How many subjects are stranded beside the finished ones, and for how many a wake of the host's waits.
 const STRANDED: usize = 300;
@@ -43,7 +43,7 @@ struct Measured {
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
-    let crowd = Block::Of(kind, Scene::Crowd);
+    let crowd = Block::Of(kind, Act::Crowd);
     if !trial.fixtures.has(&crowd) {
         return Ok(Ruling::not_tried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
     }
@@ -60,7 +60,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
         ));
     }
     let stranded = many(trial, kind, STRANDED, None)?;
-    let queued = Block::Of(kind, Scene::Queued);
+    let queued = Block::Of(kind, Act::Queued);
     let waits = if trial.fixtures.has(&queued) { many(trial, kind, QUEUED, Some(&queued))? } else { Vec::new() };
     trial.outsider.analyze()?;
     let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();

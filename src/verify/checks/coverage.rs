@@ -8,7 +8,7 @@ use super::story::{ROUNDS_MAX, in_vain};
 use crate::rules::Kind;
 use crate::store::connect::snapshot::{ColumnValues, held_values};
 use crate::sweep::Outcome;
-use crate::verify::{AN_HOUR, Block, Fixtures, JUST_NOW, Ruling, Scene, Trial};
+use crate::verify::{AN_HOUR, Act, Block, Fixtures, JUST_NOW, Ruling, Trial};
 
 /// How a part of a column's name begins by which a worker shows that it lives.
 const SIGNS_OF_LIFE: [&str; 5] = ["heartbeat", "lease", "seen", "alive", "ping"];
@@ -62,7 +62,7 @@ fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<(
         if swept.expect(&made, Outcome::Continued).is_err() {
             break;
         }
-        trial.happens(Scene::TakenUp, &made, JUST_NOW)?;
+        trial.happens(Act::TakenUp, &made, JUST_NOW)?;
         seen.remember_held(trial)?;
         in_vain(trial, &[&made])?;
         seen.remember_held(trial)?;
@@ -72,14 +72,14 @@ fn play_a_life(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<(
 
 /// What happens to a subject, each to one of its own.
 fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Result<()> {
-    use Scene::{AtWork, Claimed, Dies, Finished, Noted, Queued};
+    use Act::{AtWork, Claimed, Dies, Finished, Noted, Queued};
     let blocks = trial.fixtures.those(|block| match block {
         Block::AgentPaused => true,
         Block::Left(of, _) | Block::Also(of, _) => *of == kind,
         Block::Of(of, event) => *of == kind && [AtWork, Claimed, Dies, Finished, Noted, Queued].contains(event),
         Block::Agent | Block::Stranded(_) => false,
     });
-    let crowd = Block::Of(kind, Scene::Crowd);
+    let crowd = Block::Of(kind, Act::Crowd);
     if trial.fixtures.has(&crowd) {
         let agent = trial.unmade(kind);
         trial.play(&Block::Agent, &agent, AN_HOUR)?;
@@ -118,13 +118,13 @@ fn absent(fixtures: &Fixtures, kinds: &[Kind], columns: &ColumnValues) -> Vec<St
     };
     miss(Block::AgentPaused, "", "whether an agent that is paused is woken");
     for &kind in kinds {
-        for &event in Scene::VARIANTS {
+        for &event in Act::VARIANTS {
             let what = match (kind, event) {
-                (Kind::Issue, Scene::Noted) => "whether an escalation leaves what a person wrote",
-                (Kind::Step, Scene::Queued) => "whether a wake of the host's own is waited for",
-                (Kind::Session, Scene::Wakes) => "whether its commands arrive",
-                (Kind::Step | Kind::Session, Scene::Escalated) => "whether people see an escalation",
-                (Kind::Step | Kind::Session, Scene::Crowd) => "what much that is finished costs",
+                (Kind::Issue, Act::Noted) => "whether an escalation leaves what a person wrote",
+                (Kind::Step, Act::Queued) => "whether a wake of the host's own is waited for",
+                (Kind::Session, Act::Wakes) => "whether its commands arrive",
+                (Kind::Step | Kind::Session, Act::Escalated) => "whether people see an escalation",
+                (Kind::Step | Kind::Session, Act::Crowd) => "what much that is finished costs",
                 _ => continue,
             };
             miss(Block::Of(kind, event), "", what);
@@ -132,11 +132,11 @@ fn absent(fixtures: &Fixtures, kinds: &[Kind], columns: &ColumnValues) -> Vec<St
     }
     for &kind in kinds.iter().filter(|kind| **kind != Kind::Session) {
         if let Some(column) = sign_of_life {
-            miss(Block::Of(kind, Scene::Dies), &named(column), "whether a worker that died counts as one at work");
+            miss(Block::Of(kind, Act::Dies), &named(column), "whether a worker that died counts as one at work");
         }
         if let Some((column, _)) = claim {
             let what = "whether a wake that was taken and never began hides its work for ever";
-            miss(Block::Of(kind, Scene::Claimed), &named(column), what);
+            miss(Block::Of(kind, Act::Claimed), &named(column), what);
         }
     }
     lines

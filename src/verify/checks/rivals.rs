@@ -22,7 +22,7 @@ use crate::store::hosts::folders::Host;
 use crate::store::hosts::migrate;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Examined, Options, Outcome};
-use crate::verify::{Block, DAYS_AGO, JUST_NOW, Made, Ruling, Scene, SweptSubjects, Trial, block_error, name};
+use crate::verify::{Act, Block, DAYS_AGO, JUST_NOW, Made, Ruling, SweptSubjects, Trial, block_error, name};
 
 /// `sweep` as a process, to be killed.
 pub struct Subprocess {
@@ -59,7 +59,7 @@ pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
         in_vain(trial, &made.iter().collect::<Vec<_>>())?;
         evidence.extend(at_once(trial)?);
         for made in &made {
-            let shown = trial.ask(Scene::Escalated, made)?.len();
+            let shown = trial.ask(Act::Escalated, made)?.len();
             if (shown, trial.recorded(made, "escalate")?) != (1, 1) {
                 evidence.push(format!("{}: was not escalated once: {shown} rows are shown of it", name(made)));
             }
@@ -107,7 +107,7 @@ fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
 pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let mut evidence = Vec::new();
     let mut db = trial.sandbox.url.connect(Access::Write)?;
-    for block in [Block::Of(kind, Scene::Finished), Block::AgentPaused] {
+    for block in [Block::Of(kind, Act::Finished), Block::AgentPaused] {
         if !trial.fixtures.has(&block) {
             continue;
         }
@@ -149,7 +149,7 @@ fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
 /// Checks what a sweep does about a subject that the host finishes and has not committed yet.
 fn refuse_uncommitted(trial: &mut Trial, kind: Kind) -> Result<Vec<String>> {
     let made = trial.stranded(kind)?;
-    let sql = trial.sql(&Block::Of(kind, Scene::Finished), &made, 0)?;
+    let sql = trial.sql(&Block::Of(kind, Act::Finished), &made, 0)?;
     let mut host = trial.sandbox.connect(trial.host)?;
     host.begin(&sql)?;
     let during = trial.sweep();
@@ -278,11 +278,11 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
 /// one that was finished long ago.
 fn bystanders(trial: &mut Trial, touched: &Made) -> Result<[Made; 3]> {
     let [at_work, finished] = [trial.another_of(touched)?, trial.another_of(touched)?];
-    trial.happens(Scene::AtWork, &at_work, JUST_NOW)?;
-    trial.happens(Scene::Finished, &finished, JUST_NOW)?;
+    trial.happens(Act::AtWork, &at_work, JUST_NOW)?;
+    trial.happens(Act::Finished, &finished, JUST_NOW)?;
     let old = trial.stranded_since(touched.kind, DAYS_AGO)?;
-    trial.happens(Scene::AtWork, &old, DAYS_AGO)?;
-    trial.happens(Scene::Finished, &old, DAYS_AGO)?;
+    trial.happens(Act::AtWork, &old, DAYS_AGO)?;
+    trial.happens(Act::Finished, &old, DAYS_AGO)?;
     Ok([at_work, finished, old])
 }
 

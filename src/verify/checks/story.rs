@@ -13,7 +13,7 @@ use crate::store::connect::snapshot;
 use crate::store::work::surroundings;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::sweep::Outcome;
-use crate::verify::{AN_HOUR, Block, JUST_NOW, LONG_AGO, Made, Ruling, Scene, Trial, WORDS, name};
+use crate::verify::{AN_HOUR, Act, Block, JUST_NOW, LONG_AGO, Made, Ruling, Trial, WORDS, name};
 
 /// More attempts than any policy allows by default.
 pub const ROUNDS_MAX: u32 = 10;
@@ -25,7 +25,7 @@ const BEFORE: i64 = 2 * LONG_AGO;
 pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     // There are others as well, who must not be woken.
     let other = trial.stranded(kind)?;
-    trial.happens(Scene::Finished, &other, JUST_NOW)?;
+    trial.happens(Act::Finished, &other, JUST_NOW)?;
     let made = trial.stranded(kind)?;
     let before = trial.waiting(&made)?;
     let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
@@ -47,16 +47,16 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     let made = trial.stranded(kind)?;
     let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     if trial.takes_wakes(kind) {
-        trial.happens(Scene::TakenUp, &made, JUST_NOW)?;
+        trial.happens(Act::TakenUp, &made, JUST_NOW)?;
     }
     // A run has begun with the wake; a session goes on as it was.
     if kind == Kind::Session {
-        trial.happens(Scene::AtWork, &made, JUST_NOW)?;
+        trial.happens(Act::AtWork, &made, JUST_NOW)?;
     }
     evidence.extend(trial.sweep()?.refuse_touched(&made, "its agent is at work again"));
     evidence.extend(refuse_waiting(trial, &made, 0)?);
     evidence.extend(refuse_untaken(trial, &made)?);
-    trial.happens(Scene::Finished, &made, 0)?;
+    trial.happens(Act::Finished, &made, 0)?;
     evidence.extend(trial.sweep()?.refuse_touched(&made, "it is finished"));
     evidence.extend(refuse_second_sweep(trial, &made)?);
     evidence.extend(refuse_false_success(trial, kind)?);
@@ -105,11 +105,11 @@ fn until_escalated(trial: &mut Trial, made: &Made) -> Result<Result<u32, String>
 
 /// Do people see a text about it, once?
 fn refuse_unseen(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
-    let block = Block::Of(made.kind, Scene::Escalated);
+    let block = Block::Of(made.kind, Act::Escalated);
     if !trial.fixtures.has(&block) {
         return Ok(None);
     }
-    let shown = trial.ask(Scene::Escalated, made)?;
+    let shown = trial.ask(Act::Escalated, made)?;
     let is_seen = matches!(shown.as_slice(), [text] if !text.trim().is_empty());
     Ok((!is_seen).then(|| {
         let found = shown.len();
@@ -147,7 +147,7 @@ type Noted = BTreeMap<String, usize>;
 
 /// Lets a person write about a subject, where the host has a place for that.
 fn write_note(trial: &mut Trial, made: &Made) -> Result<Option<Noted>> {
-    let block = Block::Of(made.kind, Scene::Noted);
+    let block = Block::Of(made.kind, Act::Noted);
     if !trial.fixtures.has(&block) {
         return Ok(None);
     }
@@ -169,7 +169,7 @@ fn refuse_overwritten(trial: &mut Trial, made: &Made, noted: &Option<Noted>) -> 
     let is_gone = |(table, rows): &(&String, &usize)| left.get(*table).is_none_or(|left| left < *rows);
     let gone = noted.iter().filter(is_gone).map(|(table, _)| format!(" from {table}"));
     let nowhere = noted.is_empty().then(String::new);
-    let block = Block::Of(made.kind, Scene::Noted);
+    let block = Block::Of(made.kind, Act::Noted);
     Ok(gone
         .chain(nowhere)
         .map(|table| format!("{}: what `-- fixture {block}` wrote is gone{table}", name(made)))
@@ -179,10 +179,10 @@ fn refuse_overwritten(trial: &mut Trial, made: &Made, noted: &Option<Noted>) -> 
 /// The host takes the wakes up, and what they began ends and leaves the subjects stranded; half an hour goes by.
 pub fn in_vain(trial: &mut Trial, all: &[&Made]) -> Result<()> {
     for made in all {
-        trial.happens(Scene::TakenUp, made, 25)?;
+        trial.happens(Act::TakenUp, made, 25)?;
         // A session that was nudged in vain has not moved.
         if made.kind != Kind::Session {
-            trial.happens(Scene::Stops, made, 20)?;
+            trial.happens(Act::Stops, made, 20)?;
         }
     }
     Ok(trial.outsider.age_the_ledger(30)?)
@@ -233,12 +233,12 @@ fn refuse_second_sweep(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
 
 /// Work whose worker died is stranded like any other.
 fn refuse_living_dead(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
-    let block = Block::Of(kind, Scene::Dies);
+    let block = Block::Of(kind, Act::Dies);
     if !trial.fixtures.has(&block) {
         return Ok(None);
     }
     let made = trial.stranded_since(kind, BEFORE)?;
-    trial.happens(Scene::AtWork, &made, LONG_AGO)?;
+    trial.happens(Act::AtWork, &made, LONG_AGO)?;
     trial.play(&block, &made, AN_HOUR)?;
     let first = trial.first_outcome(kind);
     Ok(trial.sweep()?.expect(&made, first).err().map(|why| format!("`-- fixture {block}`: {why}")))
@@ -247,7 +247,7 @@ fn refuse_living_dead(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
 /// A wake that was taken, and of which no run has begun for longer than a wake may wait, is stuck in sight, or its work
 /// goes on.
 fn refuse_hiding_claim(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
-    let block = Block::Of(kind, Scene::Claimed);
+    let block = Block::Of(kind, Act::Claimed);
     if !trial.fixtures.has(&block) {
         return Ok(None);
     }
@@ -308,8 +308,8 @@ fn refuse_false_success(trial: &mut Trial, kind: Kind) -> Result<Option<String>>
     let made = trial.stranded_since(kind, BEFORE)?;
     trial.sweep()?;
     trial.outsider.age_the_ledger(AN_HOUR)?;
-    trial.happens(Scene::AtWork, &made, LONG_AGO)?;
-    trial.happens(Scene::Stops, &made, 0)?;
+    trial.happens(Act::AtWork, &made, LONG_AGO)?;
+    trial.happens(Act::Stops, &made, 0)?;
     let is_success = trial.ask_of_host(|db| snapshot::has_false_rescue(db, kind, &made.id))?;
     Ok(is_success.then(|| {
         format!("{}: `-- fixture {kind}: stops` is taken for a success: false_rescues names its wake", name(&made))
@@ -327,7 +327,7 @@ pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     // The control: what its agent has in hand beside it does not help it.
     let control = trial.stranded(kind)?;
     let other = trial.another_of(&control)?;
-    trial.happens(Scene::AtWork, &other, JUST_NOW)?;
+    trial.happens(Act::AtWork, &other, JUST_NOW)?;
     left.push((other, "`-- fixture at work`, and its agent has another one that is stranded".to_owned()));
     let swept = trial.sweep()?;
     let mut evidence: Vec<String> = left.iter().filter_map(|(made, why)| swept.refuse_touched(made, why)).collect();
@@ -341,7 +341,7 @@ fn in_each_state(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let states = trial.fixtures.those(|block| match block {
         Block::AgentPaused => true,
         Block::Left(of, _) => *of == kind,
-        Block::Of(of, event) => *of == kind && matches!(event, Scene::AtWork | Scene::Queued | Scene::Finished),
+        Block::Of(of, event) => *of == kind && matches!(event, Act::AtWork | Act::Queued | Act::Finished),
         _ => false,
     });
     let in_state = |block: Block| {
@@ -355,10 +355,10 @@ fn in_each_state(trial: &mut Trial, kind: Kind) -> Result<Left> {
 /// Makes work that has gone on for long: however long it takes, it is healthy.
 fn at_work_for_long(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let made = trial.stranded_since(kind, LONG_AGO + 1)?;
-    trial.happens(Scene::AtWork, &made, LONG_AGO)?;
+    trial.happens(Act::AtWork, &made, LONG_AGO)?;
     // Its work is one long life, with signs of it.
     if kind == Kind::Session {
-        trial.happens(Scene::AtWork, &made, JUST_NOW)?;
+        trial.happens(Act::AtWork, &made, JUST_NOW)?;
     }
     Ok(vec![(made, format!("`-- fixture {kind}: at work`: it has been at work for {LONG_AGO} minutes, and still is"))])
 }
@@ -369,8 +369,8 @@ fn touched_a_moment_ago(trial: &mut Trial, kind: Kind) -> Result<Left> {
     let mut early = vec![(new, format!("`-- fixture {kind}`: it was made a moment ago"))];
     if kind == Kind::Issue {
         let ended = trial.stranded(kind)?;
-        trial.happens(Scene::AtWork, &ended, JUST_NOW)?;
-        trial.happens(Scene::Stops, &ended, 0)?;
+        trial.happens(Act::AtWork, &ended, JUST_NOW)?;
+        trial.happens(Act::Stops, &ended, 0)?;
         early.push((ended, format!("`-- fixture {kind}: stops`: it stopped a moment ago")));
     }
     Ok(early)
