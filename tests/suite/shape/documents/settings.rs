@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sweep::settings::definition::{Group, Known};
+use sweep::settings::definition::{Group, KnownSetting};
 use sweep::settings::table::GROUPS;
 
 use super::Page;
@@ -60,11 +60,11 @@ fn section(title: &str) -> String {
     text
 }
 
-fn name(known: &Known) -> String {
+fn name(known: &KnownSetting) -> String {
     let variable = known.variable();
     if known.is_secret { format!("`{variable}`, or `{variable}_FILE`") } else { format!("`{variable}`") }
 }
 
-fn default(known: &Known) -> String {
+fn default(known: &KnownSetting) -> String {
     if known.default.is_empty() { "none".to_owned() } else { format!("`{}`", known.default) }
 }
