@@ -173,7 +173,7 @@ pub fn new_database(name: &str) {
 pub fn paperclip_schema() -> String {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
     let text = std::fs::read_to_string(&schema);
-    text.unwrap_or_else(|_| panic!("{} is missing: run the tests by `make test`", schema.display()))
+    text.unwrap_or_else(|_| panic!("{} is missing: `tests/paperclip` fetches it", schema.display()))
 }
 
 /// Runs SQL by psql in a database of this name.

@@ -46,7 +46,7 @@ impl Pooler {
             chown(directory.path(), Some(postgres), None).expect("a directory for postgres");
             command.uid(postgres);
         }
-        let process = command.spawn().expect("pgbouncer: run the tests by `make test`");
+        let process = command.spawn().expect("pgbouncer, which `tests/prerequisites test` installs");
         let mut pooler = Pooler { directory, process };
         pooler.wait();
         pooler

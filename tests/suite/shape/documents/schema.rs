@@ -53,10 +53,11 @@ fn compare_file(name: &str, migrations: &[String], shown_already: &[String]) {
 fn the_schema_of_each_database_and_host_can_be_read_in_the_documents() {
     let (_directory, _, file) = new_file();
     let (sqlite, postgres) = (printed(&file), printed(&Scratch::empty().url));
+    let paperclip = printed(&Scratch::paperclip().url);
     assert!(10 < sqlite.len() && 10 < postgres.len());
     compare_file("sqlite.sql", &sqlite, &[]);
     compare_file("postgres.sql", &postgres, &[]);
-    compare_file("paperclip.postgres.sql", &printed(&Scratch::paperclip().url), &postgres);
+    compare_file("paperclip.postgres.sql", &paperclip, &postgres);
 
     let prefect = Scratch::empty();
     prefect.run(&named_like("prefect"));
