@@ -1,26 +1,18 @@
 //! The commands: each reads its flags, calls the library and prints.
 
 mod ask;
-mod attention;
 pub mod completions;
 mod config;
-mod daemon;
 mod demo;
-mod each_database;
-mod exempt;
-mod explain;
 mod host;
+mod left_alone;
+mod look;
 mod man;
-mod mcp;
 mod migrate;
-mod notify;
 mod open_database;
-mod page;
-mod quarantine;
 mod run;
-mod status;
+mod services;
 mod terminal;
-mod uninstall;
 mod watch;
 
 use anyhow::Result;
@@ -31,7 +23,7 @@ use crate::settings::Environment;
 use crate::settings::file::complete;
 use crate::settings::resolve::CommonFlags;
 use crate::telemetry::{self, Audience, Loudness};
-use terminal::Printer;
+use terminal::OutputOptions;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
@@ -39,7 +31,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // What sweeps log of copies that are gone in a moment is of no use to anybody who did not ask for it.
     let is_on_copies = matches!(command, Some(Command::Host(_))) && verbose == 0;
     let loudness = Loudness::of(quiet || is_on_copies, verbose);
-    let printer = Printer { layout: format.into(), is_quiet: quiet };
+    let output = OutputOptions { layout: format.into(), is_quiet: quiet };
     let environment = match command {
         // What is about the program alone works whatever is set.
         Some(Command::Completions(flags)) => return completions::run(&flags),
@@ -61,22 +53,22 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     }
     let ran = match command {
         None => run::run(sweep, format, loudness, environment),
-        Some(Command::Daemon(scope)) => daemon::run(scope, typed, environment),
-        Some(Command::Migrate(flags)) => migrate::run(flags, printer, environment),
-        Some(Command::Status(flags)) => status::run(flags, printer.layout, environment),
-        Some(Command::Attention(flags)) => attention::run(flags, printer.layout, environment),
-        Some(Command::Page) => page::run(environment),
-        Some(Command::Notify(NotifyCommand::Test)) => notify::test(printer.layout, environment),
-        Some(Command::Explain(subject)) => explain::run(subject, printer.layout, environment),
+        Some(Command::Daemon(scope)) => services::daemon(scope, typed, environment),
+        Some(Command::Migrate(flags)) => migrate::run(flags, output, environment),
+        Some(Command::Status(flags)) => look::status(flags, output.layout, environment),
+        Some(Command::Attention(flags)) => look::attention(flags, output.layout, environment),
+        Some(Command::Page) => services::page(environment),
+        Some(Command::Notify(NotifyCommand::Test)) => config::test_notifications(output.layout, environment),
+        Some(Command::Explain(subject)) => look::explain(subject, output.layout, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
-        Some(Command::Mcp(flags)) => mcp::run(flags, environment),
-        Some(Command::Host(command)) => host::run(&command, printer.layout, environment),
-        Some(Command::Wake(flags)) => ask::run(flags.into(), printer, environment),
-        Some(Command::Session(command)) => ask::run(command.into(), printer, environment),
-        Some(Command::Step(command)) => ask::run(command.into(), printer, environment),
-        Some(Command::Exempt(command)) => exempt::run(command, printer, environment),
-        Some(Command::Quarantine(command)) => quarantine::run(command, printer, environment),
-        Some(Command::Config) => config::run(printer.layout, typed.file.as_deref(), environment),
+        Some(Command::Mcp(flags)) => services::mcp(flags, environment),
+        Some(Command::Host(command)) => host::run(&command, output.layout, environment),
+        Some(Command::Wake(flags)) => ask::run(flags.into(), output, environment),
+        Some(Command::Session(command)) => ask::run(command.into(), output, environment),
+        Some(Command::Step(command)) => ask::run(command.into(), output, environment),
+        Some(Command::Exempt(command)) => left_alone::exempt(command, output, environment),
+        Some(Command::Quarantine(command)) => left_alone::quarantine(command, output, environment),
+        Some(Command::Config) => config::run(output.layout, typed.file.as_deref(), environment),
         Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };
     ran.map_err(|error| environment.locate(error))

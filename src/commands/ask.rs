@@ -1,25 +1,30 @@
 //! `sweep wake`, `sweep session …` and `sweep step …`: what a person has done with one subject, by the rules, the locks
-//! and the ledger of sweeps.
+//! and the ledger of sweeps. What the host itself blocked, its own API alone sets to work again, which a person has
+//! called by `sweep wake`.
 
-mod host_call;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
+use secrecy::{ExposeSecret, SecretString};
 
-use super::terminal::{Layout, Printer, say};
+use super::terminal::{Layout, OutputOptions, say};
 use crate::cli::{AskerFlag, NudgeFlags, SessionCommand, SessionFlags, StepCommand, StepFlags, WakeFlags};
-use crate::conclusion::Conclusion;
-use crate::report::ask_named;
+use crate::conclusion::{Conclusion, config, some_failed, unavailable};
+use crate::notify::{HttpClient, HttpMessage, SendError, Target};
+use crate::report::{Answered, ByHost, ask_named};
+use crate::rules::display::counted;
 use crate::rules::request::{Asked, Request};
 use crate::settings::Environment;
 use crate::settings::database::find_database;
 use crate::settings::resolve::{notify, policy};
 use crate::settings::table;
+use crate::store::hosts::host_steps::{HostStep, plain_path};
+use crate::store::hosts::links::HostUrl;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::ledger::record_host_call;
-use crate::store::{Abort, Access};
+use crate::store::{Abort, Access, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
-use host_call::HostApi;
 
 /// What is asked for, of which subject, and by whom.
 pub struct Wish {
@@ -58,24 +63,23 @@ impl From<StepCommand> for Wish {
     }
 }
 
-pub fn run(wish: Wish, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+pub fn run(wish: Wish, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
     let Wish { request, name, message, asker } = wish;
     let asked = Asked { request, by: environment.person(asker.name)? };
     let (mut policy, timeouts) = policy(environment)?;
     policy.nudge_message = message.unwrap_or(policy.nudge_message);
     let database = find_database(environment)?;
     let (subscriptions, host_url) = (notify(environment)?.subscriptions(), table::host_url(environment)?);
-    let its_asked = asked.clone();
+    let (its_asked, its_host_url) = (asked.clone(), host_url.clone());
     let key = if request == Request::Wake { environment.secret("SWEEP_HOST_KEY")? } else { None };
-    let host = HostApi { url: host_url.clone(), key, timeouts };
     let answered = database.ask(&timeouts, move |database| {
         let mut store = database.open_to(Purpose::Ask(request))?;
-        let links = store.host.links(host_url.as_ref());
+        let links = store.host.links(its_host_url.as_ref());
         let options = AskOptions { database: database.clone(), policy, timeouts, subscriptions, links };
         ask_named(&mut store, &name, &its_asked, &options)
     })?;
     if let Some(by_host) = &answered.by_host {
-        host.make_calls(&answered, by_host)?;
+        make_host_calls(&answered, by_host, host_url, key, &timeouts)?;
         let (issue, agent, by) = (answered.label.clone(), answered.agent().cloned(), asked.by.clone());
         database.ask(&timeouts, move |database| {
             let mut store = database.open_to(Purpose::Ask(request))?;
@@ -86,11 +90,11 @@ pub fn run(wish: Wish, printer: Printer, environment: &Environment) -> Result<Co
             noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
         })?;
     }
-    match printer.layout {
+    match output.layout {
         Layout::Table => {
             let (kind, name, by) = (answered.kind, answered.label.name(), redact(&asked.by));
             let done = if answered.by_host.is_none() { done(request) } else { "Its host goes on" };
-            printer.confirm(&format!("{done}: {kind} {name}, asked for by {by}\n"));
+            output.confirm(&format!("{done}: {kind} {name}, asked for by {by}\n"));
         }
         Layout::Json => say(&format!("{:#}\n", answered.json(&asked))),
     }
@@ -107,5 +111,63 @@ fn done(request: Request) -> &'static str {
         Request::Resume => "Resumed",
         Request::FailStep => "Failed",
         Request::SkipStep => "Skipped",
+    }
+}
+
+/// Makes the host's own calls, in order. The first that fails ends them: each says what was done before it.
+fn make_host_calls(
+    asked: &Answered,
+    by_host: &ByHost,
+    url: Option<HostUrl>,
+    key: Option<SecretString>,
+    timeouts: &Timeouts,
+) -> Result<()> {
+    let calls = by_host.steps.iter().map(|step| match step {
+        HostStep::Call { path, body } => plain_path(path).map(|path| (path, body)),
+        // A statement is for the owner of the host's tables.
+        HostStep::Statement { .. } => None,
+    });
+    let Some(calls) = calls.collect::<Option<Vec<_>>>().filter(|calls| !calls.is_empty()) else {
+        return Err(asked.refused(by_host, None).into());
+    };
+    let Some(url) = url else {
+        let commands: Vec<String> = by_host.steps.iter().filter_map(|step| step.command(None)).collect();
+        let how = format!(
+            "sweep makes the host's own call if SWEEP_HOST_URL is set, and SWEEP_HOST_KEY where the host asks for \
+                 a key; or make it yourself: {}",
+            commands.join(" && ")
+        );
+        return Err(asked.refused(by_host, Some(how)).into());
+    };
+    let client = HttpClient::new(timeouts.question());
+    let key = key.map(|key| bearer(&key)).transpose()?;
+    let began = Instant::now();
+    for (made, (path, body)) in calls.iter().enumerate() {
+        let target = Target::parse(&format!("{}{path}", url.as_str()), true);
+        let target = target.map_err(|why| config(format!("SWEEP_HOST_URL: {why}")))?;
+        let message = HttpMessage { headers: key.iter().cloned().collect(), body: body.to_string() };
+        let answer = match began.elapsed() < timeouts.question() || made == 0 {
+            true => client.call(&target, &message),
+            false => Err(SendError { why: "the calls before it took too long".to_owned(), is_down: true }),
+        };
+        answer.map_err(|SendError { why, is_down }| {
+            let became = if is_down { "it is not known whether the host was told" } else { "the host changed nothing" };
+            let before = match made {
+                0 => String::new(),
+                n => format!("; {} before it succeeded", counted(n as i64, "call", "calls")),
+            };
+            let (kind, name) = (asked.kind, asked.label.name());
+            let said = format!("wake: {kind} {name}: its host's call failed, and {became}{before}: {why}");
+            if is_down { unavailable(said) } else { some_failed(said) }
+        })?;
+    }
+    Ok(())
+}
+
+fn bearer(key: &SecretString) -> Result<(&'static str, String)> {
+    let key = key.expose_secret();
+    match !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(("authorization", format!("Bearer {key}"))),
+        false => Err(config("SWEEP_HOST_KEY: expected visible characters of ASCII alone, without spaces").into()),
     }
 }

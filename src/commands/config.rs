@@ -1,4 +1,5 @@
 //! `sweep config`: every setting as it will be used, and where it comes from. What cannot be used is shown as well.
+//! `sweep notify test`: is there a way to those who are to be notified?
 
 use std::path::Path;
 
@@ -7,10 +8,10 @@ use owo_colors::OwoColorize;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::terminal::{Layout, say};
+use super::terminal::{Layout, print_wrapped, say_done};
 use crate::conclusion::{self, Conclusion};
+use crate::notify::trial::send_tests;
 use crate::report::grid::with_header;
-use crate::report::page;
 use crate::settings::Environment;
 use crate::settings::database::find_database;
 use crate::settings::effective::{Origin, Setting, effective};
@@ -31,10 +32,7 @@ pub fn run(layout: Layout, file: Option<&Path>, environment: &Environment) -> Re
     }
     let malformed: Vec<&str> =
         settings.iter().filter(|setting| setting.error.is_some()).map(|setting| setting.name.as_str()).collect();
-    say(&match layout {
-        Layout::Table => page::wrapped(&table(&settings)),
-        Layout::Json => format!("{:#}\n", json!({ "schema": 1, "settings": settings })),
-    });
+    layout.print(|| table(&settings), || json!({ "schema": 1, "settings": settings }));
     match malformed.as_slice() {
         // Each may be right, and all together not.
         [] => check(environment).map(|()| Conclusion::Done),
@@ -73,6 +71,7 @@ fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
 fn table(settings: &[Setting]) -> String {
     let (set, defaults): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.source != Origin::Default || setting.error.is_some());
+    let wrong = |setting: &Setting| setting.error.clone().unwrap_or_default();
     let rows = set.iter().map(|setting| [setting.name.clone(), value(setting), from(setting), wrong(setting)]);
     let set = match set.iter().any(|setting| setting.error.is_some()) {
         true => with_header(["setting", "value", "from", "what is wrong"], rows, &[]),
@@ -94,15 +93,33 @@ fn value(setting: &Setting) -> String {
 }
 
 fn from(setting: &Setting) -> String {
-    match (setting.source, &setting.file) {
-        (Origin::File, Some(file)) => format!("file {file}"),
-        (Origin::File, None) => "file".to_owned(),
-        (Origin::CommandLine, _) => "command line".to_owned(),
-        (Origin::Environment, _) => "environment".to_owned(),
-        (Origin::Default, _) => "default".to_owned(),
-    }
+    let from = match (setting.source, &setting.file) {
+        (Origin::File, Some(file)) => return format!("file {file}"),
+        (Origin::File, None) => "file",
+        (Origin::CommandLine, _) => "command line",
+        (Origin::Environment, _) => "environment",
+        (Origin::Default, _) => "default",
+    };
+    from.to_owned()
 }
 
-fn wrong(setting: &Setting) -> String {
-    setting.error.clone().unwrap_or_default()
+pub fn test_notifications(layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let results = send_tests(&resolve::notify(environment)?);
+    if results.is_empty() {
+        let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
+        return Err(conclusion::config(format!("nobody can be notified: set {names}")).into());
+    }
+    let failed = results.iter().filter_map(|(name, result)| Some((name.to_string(), result.clone().err()?)));
+    let failed: Vec<(String, String)> = failed.collect();
+    match layout {
+        Layout::Json => {
+            let delivered = results.iter().filter(|(_, result)| result.is_ok());
+            say_done("notify test", &delivered.map(|(name, _)| name.to_string()).collect::<Vec<_>>(), &failed);
+        }
+        Layout::Table => results.iter().for_each(|(name, result)| match result {
+            Ok(()) => print_wrapped(&format!("{name}: delivered\n")),
+            Err(why) => print_wrapped(&format!("{name}: failed: {why}\n")),
+        }),
+    }
+    Ok(if failed.is_empty() { Conclusion::Done } else { Conclusion::Unavailable })
 }

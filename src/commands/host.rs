@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::open_database::say_list;
 use super::terminal::{Layout, say, say_done};
 use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
 use crate::conclusion::{Conclusion, Failure, config, usage};
@@ -25,7 +24,7 @@ pub fn run(command: &HostCommand, layout: Layout, environment: &Environment) -> 
     match command {
         HostCommand::List => {
             let hosts: Vec<Description> = folders::built_in().iter().map(|host| host.describe()).collect();
-            say_list(layout, "hosts", (&hosts, 0), |host| json!(host), list);
+            layout.print_list("hosts", (&hosts, 0), |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags, layout)?,
         HostCommand::New(flags) => new(flags, layout, environment)?,
@@ -106,7 +105,7 @@ fn show(flags: &HostShowFlags, layout: Layout) -> Result<()> {
     let Some(host) = flags.of.get()? else { return Ok(()) };
     match (flags.files, layout) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
-        (false, layout) => say_list(layout, "hosts", (&[host.describe()], 0), |host| json!(host), whole),
+        (false, layout) => layout.print_list("hosts", (&[host.describe()], 0), |host| json!(host), whole),
     }
     Ok(())
 }

@@ -1,22 +1,26 @@
-//! `sweep migrate`: create or upgrade sweep's schema.
+//! `sweep migrate`: creates or upgrades sweep's schema; with `--uninstall` it removes it, and shows first what goes.
 
 use anyhow::Result;
 
-use super::terminal::{Printer, say};
-use super::{host, uninstall};
+use super::host;
+use super::terminal::{Layout, OutputOptions, is_confirmed, is_interactive, print_wrapped, prompt, say};
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
+use crate::rules::display::counted;
 use crate::settings::Environment;
 use crate::settings::database::{create_database, find_database};
 use crate::store::Access;
 use crate::store::connect::open::Url;
-use crate::store::hosts::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
+use crate::store::hosts::migrate::{
+    Extent, Listen, Removal, Superuser, Wanted, migrate, plan, print, print_removal, removal, uninstall,
+};
+use crate::sweep::Cancel;
 use crate::text::redact;
 
-pub fn run(flags: MigrateFlags, printer: Printer, environment: &Environment) -> Result<Conclusion> {
+pub fn run(flags: MigrateFlags, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
     let url = find_database(environment)?;
     if flags.uninstall {
-        return uninstall::run(&url, &flags, printer);
+        return remove(&url, &flags, output);
     }
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
         return Err(usage("--with-listen: only PostgreSQL can notify of runs that end").into());
@@ -38,13 +42,59 @@ pub fn run(flags: MigrateFlags, printer: Printer, environment: &Environment) -> 
         [] => format!("The schema is up to date (host {name}).\n"),
         ran => format!("Migrated (host {name}):\n  {}\n", ran.join("\n  ")),
     };
-    printer.confirm_done(&text, "migrate", &plan.missing);
+    output.confirm_done(&text, "migrate", &plan.missing);
     if let Url::Sqlite(path) = &url {
-        printer.confirm(&format!("Database: {}\n", redact(&path.to_string_lossy())));
-    }
-    if let (Url::Sqlite(_), Some(folder)) = (&url, &flags.host_dir) {
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        printer.confirm(&format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
+        output.confirm(&format!("Database: {}\n", redact(&path.to_string_lossy())));
+        if let Some(folder) = &flags.host_dir {
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            output.confirm(&format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
+        }
     }
     Ok(Conclusion::Done)
+}
+
+fn remove(url: &Url, flags: &MigrateFlags, output: OutputOptions) -> Result<Conclusion> {
+    let access = if flags.print { Access::ReadOnly } else { Access::Write };
+    let mut db = url.connect(access)?;
+    let extent = if flags.keep_ledger { Extent::AllButTheLedger } else { Extent::Everything };
+    let removal = db.look(|db| removal(db, extent)).map_err(|error| url.explain(error))?;
+    if flags.print {
+        say(&print_removal(&db, &removal)?);
+        return Ok(Conclusion::Done);
+    }
+    if !flags.yes && !is_interactive() {
+        return Err(usage("nothing was removed: --uninstall asks at a terminal; elsewhere, add --yes").into());
+    }
+    match output.layout {
+        Layout::Table => print_wrapped(&shown(&removal)),
+        Layout::Json => prompt(&shown(&removal)),
+    }
+    if !flags.yes && !is_confirmed("Remove all of this?", &Cancel::default()) {
+        prompt("Nothing was removed.\n");
+        return Ok(Conclusion::SomeFailed);
+    }
+    let removed = uninstall(&mut db, extent).map_err(|error| url.explain(error))?;
+    let text = format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  "));
+    output.confirm_done(&text, "migrate --uninstall", &removed.folders);
+    Ok(Conclusion::Done)
+}
+
+fn shown(removal: &Removal) -> String {
+    let host = removal.host.name();
+    if removal.extent == Extent::AllButTheLedger {
+        return format!(
+            "To be removed: sweep's views over the tables of its host {host}, and its triggers. What sweep remembers \
+             stays, and no sweep runs until `sweep migrate` has made them again.\n"
+        );
+    }
+    let rows = removal.tables.iter().filter(|(_, rows)| *rows != 0);
+    let rows: String = rows.map(|(table, rows)| format!("  {table}: {}\n", counted(*rows, "row", "rows"))).collect();
+    let tables = removal.tables.len();
+    let work = match removal.holds_the_work() {
+        true => "The work itself is in these tables: agents, issues, plans and sessions go with them.\n",
+        false => "Nothing of the host's own is touched.\n",
+    };
+    format!(
+        "To be removed: sweep (host {host}), its views and {tables} tables, of which these have rows:\n{rows}{work}"
+    )
 }

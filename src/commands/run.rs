@@ -1,18 +1,20 @@
 //! `sweep`: one sweep, of one database or of several.
+//!
+//! At a terminal, what would be done is shown, and done when the answer is yes. What is then done is what was shown:
+//! each subject only if a fresh decision about it is the same.
 
-mod printed;
-mod question;
+use anyhow::{Context, Result};
 
-use anyhow::Result;
-
-use super::terminal::is_interactive;
-use crate::conclusion::{Conclusion, usage};
+use super::terminal::{is_confirmed, is_interactive, prompt};
+use crate::conclusion::{Conclusion, some_failed, usage};
+use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged, sweep_apart};
 use crate::report::{Detail, Format, Report};
+use crate::rules::display::counted;
 use crate::settings::resolve::SweepFlags;
 use crate::settings::{Environment, Settings};
-use crate::sweep::{Cancel, Selection};
+use crate::sweep::plan::Plan;
+use crate::sweep::{Cancel, Options, Selection, Summary};
 use crate::telemetry::Loudness;
-use printed::{sweep_and_print, sweep_each_and_print, with_progress};
 
 pub fn run(flags: SweepFlags, format: Format, loudness: Loudness, environment: &Environment) -> Result<Conclusion> {
     let asks = !flags.yes && !flags.dry_run && is_interactive();
@@ -27,12 +29,61 @@ pub fn run(flags: SweepFlags, format: Format, loudness: Loudness, environment: &
     let cancel = Cancel::on_signals()?;
     let report = with_progress(report, loudness, &cancel);
     if !is_one {
-        return sweep_each_and_print(&cycle, &databases.find(), report.of_several(), &cancel);
+        let (databases, mut report) = (databases.find(), report.of_several());
+        let swept = cycle::run_each(&cycle, &databases, &[], &cancel, &mut report);
+        refuse_unwritten(report)?;
+        let swept = databases.iter().zip(swept).map(|(database, swept)| logged(database, swept));
+        return Ok(Conclusion::gravest(swept.map(|swept| conclusion_of_sweep(&swept))));
     }
     // A person who applies a plan has seen it.
     let is_shown = matches!(cycle.sweep.selection, Selection::Plan(_));
-    if asks && !is_shown {
-        return question::run(&cycle, report, loudness, &cancel);
+    if !asks || is_shown {
+        return Ok(sweep_and_print(&cycle, report, &cancel)?.conclusion);
     }
-    Ok(sweep_and_print(&cycle, report, &cancel)?.conclusion)
+    let (shown, plan) = show(&cycle, loudness, &cancel)?;
+    if cancel.is_set() || plan.order.is_empty() {
+        return Ok(shown);
+    }
+    let subjects = counted(plan.order.len() as i64, "subject", "subjects");
+    if is_confirmed(&format!("Do this, for {subjects}?"), &cancel) {
+        let sweep = Options { selection: Selection::Plan(Box::new(plan)), ..cycle.sweep.clone() };
+        let done = sweep_and_print(&CycleOptions { sweep, ..cycle }, report, &cancel)?;
+        return Ok(both(shown, done.conclusion));
+    }
+    prompt(if cancel.is_set() { "Interrupted. Nothing was written.\n" } else { "Nothing was written.\n" });
+    Ok(cancel.conclusion().unwrap_or(Conclusion::SomeFailed))
+}
+
+/// Adds the line that moves, unless it is not wanted, or there is a log that moves by itself.
+fn with_progress<'a>(report: Report<'a>, loudness: Loudness, cancel: &Cancel) -> Report<'a> {
+    if loudness == Loudness::Usual { report.with_progress(cancel) } else { report }
+}
+
+/// Sweeps, and fails if the report could not be printed, or not all kinds could be swept.
+fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Cancel) -> Result<Summary> {
+    let summary = cycle::run(options, cancel, &mut report)?;
+    refuse_unwritten(report)?;
+    summary.failure().map_or(Ok(summary), |failure| Err(failure.into()))
+}
+
+fn refuse_unwritten(report: Report) -> Result<()> {
+    Ok(report.written().map_err(|error| some_failed(format!("the report could not be written: {error}")))?)
+}
+
+/// A dry run on stderr: what it shows, whole, is the plan.
+fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(Conclusion, Plan)> {
+    let mut out = anstream::stderr();
+    let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness, cancel);
+    let summary = sweep_apart(&Options { dry_run: true, ..options.sweep.clone() }, cancel, &mut report)?;
+    let plan = report.plan(&summary).context("a dry run has no plan")?;
+    refuse_unwritten(report)?;
+    Ok((summary.conclusion, plan))
+}
+
+/// What was left by the guard, or could not be read, is no part of a plan: that it was so is still to be printed.
+fn both(shown: Conclusion, done: Conclusion) -> Conclusion {
+    match (shown, done) {
+        (Conclusion::Guarded | Conclusion::SomeFailed, Conclusion::Done | Conclusion::Changed) => shown,
+        (_, done) => done,
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
+use crate::report::grid::ROWS_MAX;
 use crate::report::{Format, page};
 use crate::sweep::Cancel;
 
@@ -70,14 +71,47 @@ impl From<Format> for Layout {
     }
 }
 
+impl Layout {
+    /// Prints one document, in one of its two forms.
+    pub fn print(self, table: impl FnOnce() -> String, document: impl FnOnce() -> Value) {
+        match self {
+            Layout::Table => print_wrapped(&table()),
+            Layout::Json => say(&format!("{:#}\n", document())),
+        }
+    }
+
+    /// Prints a list, `named` so in JSON, and how many `more` there are; of a long one people see the beginning.
+    pub fn print_list<T>(
+        self,
+        named: &str,
+        (rows, more): (&[T], i64),
+        json: impl Fn(&T) -> Value,
+        table: impl Fn(&[T]) -> String,
+    ) {
+        let document = || {
+            let mut list = json!({ "schema": 1, named: rows.iter().map(json).collect::<Vec<_>>() });
+            if 0 < more {
+                list["more"] = more.into();
+            }
+            list
+        };
+        self.print(|| table(&rows[..rows.len().min(ROWS_MAX)]), document);
+        if self == Layout::Table && ROWS_MAX < rows.len() {
+            let left_out = (rows.len() - ROWS_MAX) as i64 + more;
+            let shown = if more == 0 { "all".to_owned() } else { format!("{} of all", rows.len()) };
+            say(&format!("  … and {left_out} more: --output json shows {shown}\n"));
+        }
+    }
+}
+
 /// How a command says what it has done.
 #[derive(Clone, Copy, Debug)]
-pub struct Printer {
+pub struct OutputOptions {
     pub layout: Layout,
     pub is_quiet: bool,
 }
 
-impl Printer {
+impl OutputOptions {
     /// Confirms what was done to people who want to hear it.
     pub fn confirm(self, text: &str) {
         if self.layout == Layout::Table && !self.is_quiet {

@@ -1,0 +1,215 @@
+//! What sweeps leave alone. `sweep exempt`: work that is in progress on purpose, and no business of a sweep's. `sweep
+//! quarantine`: what failed in sweep after sweep and is examined no more, and its release.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+
+use super::open_database::OpenDatabase;
+use super::terminal::OutputOptions;
+use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, QuarantineCommand, ReleaseFlags, read_subject};
+use crate::conclusion::{Conclusion, usage};
+use crate::report::{exemption, grid};
+use crate::rules::display::{HumanDuration, format_utc};
+use crate::rules::{Id, Kind, Whose};
+use crate::settings::Environment;
+use crate::store::db::errors::Refused;
+use crate::store::db::types::IdType;
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::exemptions::{self, Exempt, Exempted, Given, Wanted};
+use crate::store::work::find::{self, Found};
+use crate::store::work::quarantine::{self, FailingSubject};
+use crate::store::{Db, Label};
+use crate::text::redact;
+
+pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+    match command {
+        ExemptCommand::Add(ExemptFlags { what: ExemptName { of, name }, reason, until }) => {
+            let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
+                let (name, reason) = (&name, &reason);
+                let wanted = Wanted { of, name, reason, until, until_is_called: "--until", is_agents: false };
+                let exempted = exemptions::exempt(&mut opened.store, &opened.timeouts, &wanted);
+                exempted.map_err(|abort| opened.explain(abort))
+            });
+            let Exempt { label, row, given } = exempted?;
+            let given = match given {
+                Given::New => "Exempt",
+                Given::Again => "Exempt again, with this reason and end",
+            };
+            let (name, end, reason) = (label.name(), end_of(row.exemption.until), redact(&row.exemption.reason));
+            let text = format!("{given}: {of} {name}, until {end}: {reason}\n");
+            output.confirm_done(&text, "exempt add", &[format!("{of} {name}")]);
+        }
+        ExemptCommand::Remove(ExemptName { of, name }) => {
+            let removed = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
+                if let Some(kind) = of.kind() {
+                    opened.store.refuse_unprovided(kind)?;
+                }
+                let find = |db: &mut Db| exemptions::found(db, of, &name);
+                undo(opened, of, &name, "exempt", find, |db, id| exemptions::take_back(db, of, id))
+            })?;
+            let text = format!("No longer exempt: {of} {removed}\n");
+            output.confirm_done(&text, "exempt remove", &[format!("{of} {removed}")]);
+        }
+        ExemptCommand::List => {
+            let (rows, more, now) = read_list(environment, exemptions::oldest, exempt_label)?;
+            let json = |(label, row): &(Label, Exempted)| exemption(label, row, now);
+            output.layout.print_list("exemptions", (&rows, more), json, |rows| exemption_table(rows, now));
+        }
+    }
+    Ok(Conclusion::Done)
+}
+
+pub fn quarantine(command: QuarantineCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+    match command {
+        QuarantineCommand::List => {
+            let label =
+                |db: &mut Db, kinds: &[Kind], row: &FailingSubject| find::label_of_row(db, kinds, &row.kind, &row.id);
+            let (rows, more, now) = read_list(environment, quarantine::longest, label)?;
+            output.layout.print_list("quarantine", (&rows, more), failure_json, |rows| failure_table(rows, now));
+        }
+        QuarantineCommand::Release(ReleaseFlags { subject, all }) => {
+            let one = if all { None } else { Some(read_subject(subject, &["quarantine", "release"])?) };
+            let released = OpenDatabase::ask(Purpose::Release, environment, move |opened| match one {
+                Some((kind, name)) => release_one(opened, kind, &name).map(|released| vec![released]),
+                None => {
+                    let released = opened.change(|db, _| Ok(quarantine::release_all(db)?))?;
+                    Ok(released.iter().map(|(kind, id)| format!("{} {}", redact(kind), redact(&id.0))).collect())
+                }
+            })?;
+            let text = match (all, released.as_slice()) {
+                (false, [one]) => format!("Released: {one}; the next sweep examines it again\n"),
+                (_, []) => "Nothing is in quarantine.\n".to_owned(),
+                (_, [_]) => "Released 1 subject; the next sweep examines it again\n".to_owned(),
+                (_, all) => format!("Released {} subjects; the next sweep examines them again\n", all.len()),
+            };
+            output.confirm_done(&text, "quarantine release", &released);
+        }
+    }
+    Ok(Conclusion::Done)
+}
+
+fn release_one(opened: &mut OpenDatabase, kind: Option<Kind>, name: &str) -> Result<String> {
+    let kind = match kind {
+        Some(kind) => kind,
+        None => opened.change(|db, kinds| kind_of(db, kinds, name))?,
+    };
+    opened.store.refuse_unprovided(kind)?;
+    let find = |db: &mut Db| find::find(db, kind, name);
+    let released = undo(opened, kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind.name(), id))?;
+    Ok(format!("{kind} {released}"))
+}
+
+/// The kind of the subject of this name, which may be gone: then only the quarantine knows it.
+fn kind_of(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Kind, Refused> {
+    let id = IdType::of(db)?.parse(name);
+    match (find::among(db, kinds, name), id) {
+        (Ok((kind, _)), _) => Ok(kind),
+        (Err(refused), Some(id)) => {
+            let held = kinds.iter().copied().map(|kind| Ok(quarantine::of(db, kind, &id)?.map(|_| kind)));
+            held.collect::<QueryResult<Vec<_>>>()?.into_iter().flatten().next().ok_or(refused)
+        }
+        (Err(refused), None) => Err(refused),
+    }
+}
+
+/// Undoes something about what `find` finds, which may be gone meanwhile, and returns what it is called. `body` says
+/// whether there was anything to undo; if not, what was found `is_not` so.
+fn undo(
+    opened: &mut OpenDatabase,
+    kind: impl Display + Copy,
+    name: &str,
+    is_not: &str,
+    find: impl FnOnce(&mut Db) -> QueryResult<Found>,
+    body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
+) -> Result<String> {
+    opened.change(|db, _| {
+        let found = find(db)?;
+        let label = found.clone().one_or_gone(IdType::of(db)?, kind, name)?;
+        if body(db, &label.id)? {
+            return Ok(label.name());
+        }
+        let label = found.one(kind, name)?;
+        Err(usage(format!("{kind} {} is not {is_not}", label.name())).into())
+    })
+}
+
+/// What a list shows: its rows with what their subjects are called, how many more there are, and the database's time.
+type ReadList<T> = (Vec<(Label, T)>, i64, DateTime<Utc>);
+
+fn read_list<T: Send + 'static>(
+    environment: &Environment,
+    rows: fn(&mut Db) -> QueryResult<(Vec<T>, i64)>,
+    label: fn(&mut Db, &[Kind], &T) -> QueryResult<Label>,
+) -> Result<ReadList<T>> {
+    OpenDatabase::ask(Purpose::Look, environment, move |opened| {
+        opened.change(|db, kinds| {
+            let (rows, more) = rows(db)?;
+            let labelled = rows.into_iter().map(|row| Ok((label(db, kinds, &row)?, row)));
+            Ok((labelled.collect::<QueryResult<Vec<_>>>()?, more, db.now()?))
+        })
+    })
+}
+
+/// What an exempt subject is called: by its id when it is gone.
+fn exempt_label(db: &mut Db, kinds: &[Kind], row: &Exempted) -> QueryResult<Label> {
+    match row.exemption.whose {
+        Whose::Subject => find::label_of_row(db, kinds, &row.kind, &row.id),
+        Whose::Tenant => Ok(exemptions::label_of_tenant(&row.id)),
+        Whose::Agent => Ok(match find::agent(db, &row.id.0)? {
+            Found::One(label) => label,
+            Found::Nothing | Found::Several(_) => Label::of_id(row.id.clone()),
+        }),
+    }
+}
+
+fn exemption_table(rows: &[(Label, Exempted)], now: DateTime<Utc>) -> String {
+    if rows.is_empty() {
+        return "Nothing is exempt.\n".to_owned();
+    }
+    let cells = rows.iter().map(|(label, row)| {
+        let [kind, subject, tenant] = first_cells(&row.kind, label);
+        let holds = row.exemption.holds(now);
+        let state = if holds { "holds".green().to_string() } else { "expired".yellow().to_string() };
+        let (until, age) = (end_of(row.exemption.until), HumanDuration(now - row.since).to_string());
+        [kind, subject, tenant, state, until, age, redact(&row.exemption.reason)]
+    });
+    grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
+}
+
+fn end_of(until: Option<DateTime<Utc>>) -> String {
+    until.map_or_else(|| "removed".to_owned(), format_utc)
+}
+
+fn failure_table(rows: &[(Label, FailingSubject)], now: DateTime<Utc>) -> String {
+    if rows.is_empty() {
+        return "Nothing is in quarantine.\n".to_owned();
+    }
+    let cells = rows.iter().map(|(label, row)| {
+        let [kind, subject, tenant] = first_cells(&row.kind, label);
+        let held_for = row.quarantined_at.map(|at| HumanDuration(now - at).to_string()).unwrap_or_default();
+        [kind, subject, tenant, held_for, row.sweeps.to_string(), redact(&row.reason)]
+    });
+    grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells, &[])
+}
+
+fn first_cells(kind: &str, label: &Label) -> [String; 3] {
+    [redact(kind), label.name(), redact(label.tenant.as_deref().unwrap_or_default())]
+}
+
+fn failure_json((label, row): &(Label, FailingSubject)) -> Value {
+    json!({
+        "kind": redact(&row.kind),
+        "id": redact(&row.id.0),
+        "identifier": label.identifier.as_deref().map(redact),
+        "tenant": label.tenant.as_deref().map(redact),
+        "failed_sweeps": row.sweeps,
+        "reason": redact(&row.reason),
+        "last_failure_at": row.last_at,
+        "quarantined_at": row.quarantined_at,
+    })
+}
