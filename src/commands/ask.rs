@@ -26,45 +26,37 @@ use crate::store::{Abort, Access, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 
-/// What is asked for, of which subject, and by whom.
-pub struct Wish {
+pub fn wake(flags: WakeFlags, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+    ask(Request::Wake, flags.issue_or_step, None, flags.asker, output, environment)
+}
+
+pub fn session(command: SessionCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+    let (request, SessionFlags { session, asker }, message) = match command {
+        SessionCommand::Nudge(NudgeFlags { session, message }) => (Request::Nudge, session, message),
+        SessionCommand::Relaunch(session) => (Request::Relaunch, session, None),
+        SessionCommand::Pause(session) => (Request::Pause, session, None),
+        SessionCommand::Resume(session) => (Request::Resume, session, None),
+        SessionCommand::Heartbeat(session) => (Request::Heartbeat, session, None),
+    };
+    ask(request, session, message, asker, output, environment)
+}
+
+pub fn step(command: StepCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+    let (request, StepFlags { step, asker }) = match command {
+        StepCommand::Skip(step) => (Request::SkipStep, step),
+        StepCommand::Fail(step) => (Request::FailStep, step),
+    };
+    ask(request, step, None, asker, output, environment)
+}
+
+fn ask(
     request: Request,
     name: String,
     message: Option<String>,
     asker: AskerFlag,
-}
-
-impl From<WakeFlags> for Wish {
-    fn from(WakeFlags { issue_or_step, asker }: WakeFlags) -> Wish {
-        Wish { request: Request::Wake, name: issue_or_step, message: None, asker }
-    }
-}
-
-impl From<SessionCommand> for Wish {
-    fn from(command: SessionCommand) -> Wish {
-        let (request, SessionFlags { session, asker }, message) = match command {
-            SessionCommand::Nudge(NudgeFlags { session, message }) => (Request::Nudge, session, message),
-            SessionCommand::Relaunch(session) => (Request::Relaunch, session, None),
-            SessionCommand::Pause(session) => (Request::Pause, session, None),
-            SessionCommand::Resume(session) => (Request::Resume, session, None),
-            SessionCommand::Heartbeat(session) => (Request::Heartbeat, session, None),
-        };
-        Wish { request, name: session, message, asker }
-    }
-}
-
-impl From<StepCommand> for Wish {
-    fn from(command: StepCommand) -> Wish {
-        let (request, StepFlags { step, asker }) = match command {
-            StepCommand::Skip(step) => (Request::SkipStep, step),
-            StepCommand::Fail(step) => (Request::FailStep, step),
-        };
-        Wish { request, name: step, message: None, asker }
-    }
-}
-
-pub fn run(wish: Wish, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
-    let Wish { request, name, message, asker } = wish;
+    output: OutputOptions,
+    environment: &Environment,
+) -> Result<Conclusion> {
     let asked = Asked { request, by: environment.person(asker.name)? };
     let (mut policy, timeouts) = policy(environment)?;
     policy.nudge_message = message.unwrap_or(policy.nudge_message);

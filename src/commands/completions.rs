@@ -66,9 +66,9 @@ fn settings_beginning(current: &OsStr) -> Vec<CompletionCandidate> {
 fn completed(command: Command) -> Command {
     let command = command.mut_args(|argument| match argument.get_id().as_str() {
         "set" => argument.add(ArgValueCompleter::new(settings_beginning)),
-        id => match Names::of(id) {
-            Some(names) => argument.add(ArgValueCompleter::new(move |current: &OsStr| names.beginning(current))),
-            None => argument,
+        id => match id.parse::<NamingArgument>() {
+            Ok(naming) => argument.add(ArgValueCompleter::new(move |current: &OsStr| naming.names_beginning(current))),
+            Err(_) => argument,
         },
     });
     command.mut_subcommands(completed)
@@ -77,33 +77,22 @@ fn completed(command: Command) -> Command {
 /// Nobody waits longer at a TAB.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What an argument names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Names {
-    Subjects(Kind),
-    IssuesAndSteps,
-    /// Subjects of the kind that stands before it: `explain issue`, `exempt add agent`.
-    SubjectsOfKind,
-    Plans,
-    Tenants,
+/// The arguments that name something in the database.
+#[derive(Clone, Copy, Debug, PartialEq, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+enum NamingArgument {
+    Session,
+    Issue,
+    Step,
+    IssueOrStep,
+    /// A subject of the kind that stands before it: `explain issue`, `exempt add agent`.
+    Name,
+    Plan,
+    Tenant,
 }
 
-impl Names {
-    /// What the argument of this name names.
-    fn of(argument: &str) -> Option<Names> {
-        Some(match argument {
-            "session" => Names::Subjects(Kind::Session),
-            "issue" => Names::Subjects(Kind::Issue),
-            "step" => Names::Subjects(Kind::Step),
-            "issue_or_step" => Names::IssuesAndSteps,
-            "name" => Names::SubjectsOfKind,
-            "plan" => Names::Plans,
-            "tenant" => Names::Tenants,
-            _ => return None,
-        })
-    }
-
-    fn beginning(self, current: &OsStr) -> Vec<CompletionCandidate> {
+impl NamingArgument {
+    fn names_beginning(self, current: &OsStr) -> Vec<CompletionCandidate> {
         let (found, read) = channel();
         let current = current.to_string_lossy().into_owned();
         thread::spawn(move || found.send(self.read(&current, &TypedLine::of_process()).unwrap_or_default()));
@@ -119,22 +108,27 @@ impl Names {
         let environment = complete(Environment::of_process(), &typed)?;
         let mut store = find_database(&environment)?.open_to(Purpose::Look)?;
         let kinds = store.kinds.clone();
+        let exempts = line.exempts();
+        let is_named = |kind: Kind| match self {
+            NamingArgument::Session => kind == Kind::Session,
+            NamingArgument::Issue => kind == Kind::Issue,
+            NamingArgument::Step => kind == Kind::Step,
+            NamingArgument::IssueOrStep => Request::Wake.kinds().contains(&kind),
+            NamingArgument::Name => exempts.and_then(Exempts::kind) == Some(kind),
+            NamingArgument::Plan | NamingArgument::Tenant => false,
+        };
         let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };
-        Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.exempts()) {
-            (Names::Subjects(kind), _) => find::subjects_beginning(db, kind, current),
-            (Names::SubjectsOfKind, Some(Exempts::Agent)) => find::agents_beginning(db, current),
-            (Names::SubjectsOfKind, Some(Exempts::Tenant)) => find::tenants_beginning(db, &kinds, current),
-            (Names::SubjectsOfKind, of) => {
-                let kind = of.and_then(Exempts::kind);
-                kind.map_or(Ok(Vec::new()), |kind| find::subjects_beginning(db, kind, current))
+        Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, exempts) {
+            (NamingArgument::Plan, _) => find::plans_beginning(db, current),
+            (NamingArgument::Name, Some(Exempts::Agent)) => find::agents_beginning(db, current),
+            (NamingArgument::Name, Some(Exempts::Tenant)) | (NamingArgument::Tenant, _) => {
+                find::tenants_beginning(db, &kinds, current)
             }
-            (Names::IssuesAndSteps, _) => {
-                let provided = Request::Wake.kinds().iter().filter(|kind| kinds.contains(kind));
-                let found = provided.map(|kind| find::subjects_beginning(db, *kind, current));
+            _ => {
+                let named = kinds.iter().filter(|kind| is_named(**kind));
+                let found = named.map(|kind| find::subjects_beginning(db, *kind, current));
                 Ok(found.collect::<QueryResult<Vec<_>>>()?.concat())
             }
-            (Names::Plans, _) => find::plans_beginning(db, current),
-            (Names::Tenants, _) => find::tenants_beginning(db, &kinds, current),
         })?)
     }
 }

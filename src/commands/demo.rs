@@ -76,7 +76,8 @@ const SCENES: [Scene; 5] = [
 ];
 
 pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
-    let home = Home::make(databases, flags.is_kept(databases))?;
+    let is_kept = flags.keep || flags.at.is_some() || !databases.is_empty();
+    let home = Home::make(databases, is_kept)?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, &Wanted::default())?;
@@ -85,26 +86,18 @@ pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
     let rows = text(&mut db, include_str!("demo/board.sql"))?;
     say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&rows)));
     if flags.at == Some(DemoAt::Start) {
-        print_wrapped(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
+        let said =
+            "Nothing has been swept yet, and the database stays. The examples of README.md and docs/ begin here:";
+        print_wrapped(&format!("\n{said}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
         return Ok(Conclusion::Done);
     }
     let exit = play(&mut db, &url)?;
-    print_wrapped(&match flags.is_kept(databases) {
+    print_wrapped(&match is_kept {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
         true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });
     Ok(exit)
 }
-
-impl DemoFlags {
-    fn is_kept(&self, databases: &[String]) -> bool {
-        self.keep || self.at.is_some() || !databases.is_empty()
-    }
-}
-
-/// What is said of a database that nothing has swept yet.
-const START: &str =
-    "Nothing has been swept yet, and the database stays. The examples of README.md and docs/ begin here:";
 
 /// Its two columns stand below one another on a terminal that is too narrow for them.
 fn board(text: &str) -> String {

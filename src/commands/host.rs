@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::terminal::{Layout, say, say_done};
-use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
+use crate::cli::{HostCommand, HostNewFlags, HostShowFlags, HostVerifyFlags};
 use crate::conclusion::{Conclusion, Failure, config, usage};
 use crate::files;
 use crate::report::certificate::{self, Trying};
@@ -33,8 +33,7 @@ pub fn run(command: &HostCommand, layout: Layout, environment: &Environment) -> 
     Ok(Conclusion::Done)
 }
 
-fn new(flags: &HostNewFlags, layout: Layout, environment: &Environment) -> Result<()> {
-    let HostNewFlags { directory } = flags;
+fn new(HostNewFlags { directory }: &HostNewFlags, layout: Layout, environment: &Environment) -> Result<()> {
     let shown = directory.display();
     if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());
@@ -66,7 +65,7 @@ fn new(flags: &HostNewFlags, layout: Layout, environment: &Environment) -> Resul
 
 fn verify(flags: &HostVerifyFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let HostVerifyFlags { of, rows, checks } = flags;
-    let Some(host) = of.get()? else { return Ok(Conclusion::Done) };
+    let Some(host) = wanted(of.host, of.host_dir.as_deref())? else { return Ok(Conclusion::Done) };
     let database = find_database(environment)?;
     let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
     let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
@@ -83,12 +82,6 @@ fn verify(flags: &HostVerifyFlags, layout: Layout, environment: &Environment) ->
     Ok(certificate.conclusion())
 }
 
-impl HostFlags {
-    fn get(&self) -> Result<Option<Arc<Host>>, Failure> {
-        wanted(self.host, self.host_dir.as_deref())
-    }
-}
-
 /// The one that an operator names, in either way. One that is named is trusted.
 pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc<Host>>, Failure> {
     match directory {
@@ -102,10 +95,15 @@ pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc
 }
 
 fn show(flags: &HostShowFlags, layout: Layout) -> Result<()> {
-    let Some(host) = flags.of.get()? else { return Ok(()) };
+    let Some(host) = wanted(flags.of.host, flags.of.host_dir.as_deref())? else { return Ok(()) };
     match (flags.files, layout) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
-        (false, layout) => layout.print_list("hosts", (&[host.describe()], 0), |host| json!(host), whole),
+        (false, layout) => layout.print_list(
+            "hosts",
+            (&[host.describe()], 0),
+            |host| json!(host),
+            |hosts| hosts.iter().map(page).collect(),
+        ),
     }
     Ok(())
 }
@@ -117,10 +115,6 @@ fn list(hosts: &[Description]) -> String {
     grid::with_header(["host", "databases", "kinds", "ids", "whose"], hosts.iter().map(row), &[])
 }
 
-fn whole(hosts: &[Description]) -> String {
-    hosts.iter().map(page).collect()
-}
-
 fn page(host: &Description) -> String {
     let Description { name, title, id, databases, kinds, derived_facts, .. } = host;
     let release = host.oldest_release.as_ref().map(|oldest| format!(", of release {oldest} or newer"));
@@ -128,6 +122,7 @@ fn page(host: &Description) -> String {
         [] => "an empty database".to_owned(),
         tables => format!("the tables {}{}", tables.join(", "), release.unwrap_or_default()),
     };
+    let links = host.links.iter().map(|(kind, template)| format!("{kind} {template}"));
     let rows = [
         ("databases", databases.join(", ")),
         ("kinds", kinds.join(", ")),
@@ -135,10 +130,7 @@ fn page(host: &Description) -> String {
         ("facts", if *derived_facts { "derived from its runs and wakes" } else { "its own" }.to_owned()),
         ("recognised by", recognised),
         ("tables", if host.tables.is_empty() { "its own".to_owned() } else { host.tables.join(", ") }),
-        (
-            "links",
-            host.links.iter().map(|(kind, template)| format!("{kind} {template}")).collect::<Vec<_>>().join(", "),
-        ),
+        ("links", links.collect::<Vec<_>>().join(", ")),
         ("migrations", host.migrations.join(", ")),
     ];
     let rows = rows.into_iter().filter(|(_, text)| !text.is_empty());
