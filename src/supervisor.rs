@@ -18,6 +18,7 @@ pub mod record;
 pub mod terminal;
 pub mod tmux;
 
+use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -46,6 +47,16 @@ pub enum WatchTarget {
     Command(AgentCommand),
     /// A tmux pane that exists already.
     Pane(Pane),
+}
+
+impl WatchTarget {
+    /// The command line of the program that has the screen.
+    pub fn foreground(&self) -> Vec<OsString> {
+        match self {
+            WatchTarget::Command(command) => command.words.clone(),
+            WatchTarget::Pane(pane) => pane.foreground(),
+        }
+    }
 }
 
 /// One session, and how the operator wants it watched.
@@ -133,11 +144,7 @@ fn print_withheld(target: &WatchTarget) {
 
 /// Prints that nobody knows which agent this is: the operator may take it to be one whose screens are known.
 fn print_remote(target: &WatchTarget) {
-    let words = match target {
-        WatchTarget::Command(command) => command.words.clone(),
-        WatchTarget::Pane(pane) => pane.foreground(),
-    };
-    if let Some(program) = processes::remote(&words) {
+    if let Some(program) = processes::remote(&target.foreground()) {
         print_notice(&format!(
             "which agent runs behind {program} is not seen: only questions are known of it, and nothing is typed into \
                 it (unless --nudge idle is given). Start sweep watch on the other side to have it known"

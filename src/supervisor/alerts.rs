@@ -14,9 +14,6 @@ use crate::text::redact;
 /// The pause before a failed delivery is tried again; the outbox decides what is due by then.
 const RETRY_EVERY: Duration = Duration::from_secs(60);
 
-/// Delivers what is due, and returns how many messages failed.
-pub type Deliver = dyn Fn() -> Result<u64> + Send;
-
 /// Calls of the thread that delivers, which makes one delivery after the other; None: no destination is configured.
 #[derive(Clone)]
 pub struct Alerts(Option<Sender<DeliveryCall>>);
@@ -28,11 +25,11 @@ enum DeliveryCall {
 }
 
 impl Alerts {
-    /// Starts the thread that delivers.
-    pub fn start(deliver: Option<Box<Deliver>>) -> Alerts {
+    /// Starts the thread that delivers. `deliver` delivers what is due, and returns how many messages failed.
+    pub fn start(deliver: Option<impl Fn() -> Result<u64> + Send + 'static>) -> Alerts {
         Alerts(deliver.map(|deliver| {
             let (calls, called) = channel();
-            thread::spawn(move || answer(&called, &*deliver));
+            thread::spawn(move || answer(&called, deliver));
             calls
         }))
     }
@@ -54,7 +51,7 @@ impl Alerts {
 }
 
 /// Delivers as often as it is called, and a failed delivery once more after a pause.
-fn answer(calls: &Receiver<DeliveryCall>, deliver: &Deliver) {
+fn answer(calls: &Receiver<DeliveryCall>, deliver: impl Fn() -> Result<u64>) {
     let mut has_failed = false;
     loop {
         match calls.recv_timeout(RETRY_EVERY) {

@@ -51,6 +51,10 @@ pub struct AgentCommand {
 }
 
 impl AgentCommand {
+    pub fn title(&self) -> String {
+        self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether the program exists and is executable.
     pub fn exists(&self) -> bool {
         let Some(program) = self.words.first() else { return false };
