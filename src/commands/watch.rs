@@ -35,7 +35,6 @@ use crate::store::{Abort, Access, Db};
 use crate::supervisor::alerts::Alerts;
 use crate::supervisor::hook_socket::send;
 use crate::supervisor::keeper::{Examiner, KeeperOptions, LEFT_AFTER};
-use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::AgentCommand;
 use crate::supervisor::tmux::Pane;
 use crate::supervisor::{self, Watch, WatchTarget};
@@ -130,7 +129,8 @@ fn make_database(path: &Path, environment: &Environment) -> Result<()> {
 /// more likely a mistake.
 fn refuse_log(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|directory| *directory != Path::new("")).unwrap_or(Path::new("."));
-    let why = match may_be_log(path) {
+    // A log overwrites and removes what is there: a regular file or nothing, but no device, link or pipe.
+    let why = match path.symlink_metadata().map_or(true, |metadata| metadata.is_file()) {
         false => "no regular file".to_owned(),
         true if !directory.is_dir() => format!("there is no directory {}", directory.display()),
         true => return Ok(()),

@@ -15,7 +15,7 @@ use crate::screen::LineMode;
 
 /// A process and its terminal.
 #[derive(Clone, Debug, Default)]
-pub struct Probe {
+pub struct TerminalProbe {
     /// `/dev/pts/3`, while it belongs to this process.
     pub terminal: Option<PathBuf>,
     pub process: Option<i32>,
@@ -23,7 +23,7 @@ pub struct Probe {
     pub command: Vec<OsString>,
 }
 
-impl Probe {
+impl TerminalProbe {
     /// The mode of the terminal that the program on the screen reads; None if it cannot be read.
     pub fn mode(&self) -> Option<LineMode> {
         mode_of(self.terminals().last()?)
@@ -100,11 +100,11 @@ fn open(terminal: &PathBuf) -> Option<File> {
 }
 
 #[cfg(test)]
-impl Probe {
+impl TerminalProbe {
     /// A program in a terminal whose mode is that of an agent; the terminal is open until the tests end.
-    pub fn in_raw_mode(command: &str) -> Probe {
+    pub fn in_raw_mode(command: &str) -> TerminalProbe {
         let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).expect("a terminal");
-        let probe = Probe { terminal: pair.master.tty_name(), command: vec![command.into()], process: None };
+        let probe = TerminalProbe { terminal: pair.master.tty_name(), command: vec![command.into()], process: None };
         let terminal = open(probe.terminal.as_ref().expect("a terminal")).expect("a terminal");
         let mut mode = tcgetattr(&terminal).expect("a mode");
         mode.make_raw();

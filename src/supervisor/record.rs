@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::backend::ProcessEnd;
-use super::log::LogBuffer;
-use super::output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, redacted};
-use super::probe::Probe;
+use super::output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, LogBuffer, redacted};
+use super::probe::TerminalProbe;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
 use crate::screen::{
@@ -86,7 +85,7 @@ pub enum Nudges {
 /// What is known of one process.
 #[derive(Default)]
 pub struct Record {
-    pub probe: Probe,
+    pub probe: TerminalProbe,
     pub emulator: Emulator,
     activities: ActivityTracker,
     motion: Motion,
@@ -131,7 +130,7 @@ pub struct Record {
 
 impl Record {
     /// Records that the process runs in a terminal of this size, in rows and columns.
-    pub fn runs(&mut self, probe: Probe, size: (u16, u16)) {
+    pub fn runs(&mut self, probe: TerminalProbe, size: (u16, u16)) {
         self.probe = probe;
         self.emulator.resize(size);
     }
@@ -157,7 +156,7 @@ impl Record {
         }
         self.drawn(now);
         let lines = self.splitter.split(bytes);
-        self.log_all(lines);
+        self.log.add(lines);
     }
 
     /// Replaces the screen by that of a pane, which has changed or not, in its text or in something else.
@@ -230,13 +229,9 @@ impl Record {
     pub fn relaunched(&mut self) {
         let log = std::mem::take(&mut self.log);
         *self = Record { log, nudges: self.nudges, is_stopped: self.is_stopped, ..Record::default() };
-        self.log.push(RELAUNCHED.to_owned());
+        self.log.add([RELAUNCHED.to_owned()]);
         self.emulator.process(RELAUNCHED.as_bytes(), Instant::now());
         self.emulator.process(b"\r\n", Instant::now());
-    }
-
-    pub fn log_all(&mut self, lines: Vec<String>) {
-        lines.into_iter().for_each(|line| self.log.push(line));
     }
 
     /// Whether the program draws where it likes: then the watcher must not print a line between its own.

@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::backend::{Backend, ProcessEnd, WatchEvent};
-use super::probe::Probe;
+use super::probe::TerminalProbe;
 use super::record::SharedRecord;
 use crate::rules::Id;
 use crate::screen::report::VARIABLE;
@@ -198,7 +198,7 @@ fn spawn(
     let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
     let id = i32::try_from(child.id()).ok();
     let process = id.and_then(Pid::from_raw);
-    let probe = Probe { terminal: pair.master.tty_name(), process: id, command: command.words.clone() };
+    let probe = TerminalProbe { terminal: pair.master.tty_name(), process: id, command: command.words.clone() };
     let size = pair.master.get_size().map_or((24, 80), |size| (size.rows, size.cols));
     record.lock().runs(probe, size);
     let (done, is_done) = sync_channel(1);

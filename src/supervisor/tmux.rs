@@ -70,7 +70,7 @@ impl WatchedPane {
                     // A pane that is gone has no lines any more but those that were seen last.
                     let seen = seen.screen.map(|capture| LineSplitter::default().split(capture.text.as_bytes()));
                     let lines = watched.pane.last_lines().or(seen);
-                    watched.record.lock().log_all(lines.unwrap_or_default());
+                    watched.record.lock().log.add(lines.unwrap_or_default());
                     let _ = watched.events.send(WatchEvent::Ended(end));
                     return;
                 }

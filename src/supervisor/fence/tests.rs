@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
 use super::*;
-use crate::supervisor::probe::Probe;
+use crate::supervisor::probe::TerminalProbe;
 use crate::supervisor::record::Nudges;
 
 /// Claude Code, which shows what was typed at the first look after it, and another screen from then on.
@@ -50,7 +50,7 @@ fn composer(draft: &str) -> String {
 /// Whether a message is sent to an agent that shows this after the message stood in its composer; and the keys.
 fn sent_beside(message: &str, later: &str) -> (bool, String) {
     let record = SharedRecord::new(Nudges::Known);
-    record.lock().runs(Probe::in_raw_mode("claude"), (24, 80));
+    record.lock().runs(TerminalProbe::in_raw_mode("claude"), (24, 80));
     let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
     record.lock().output(composer("").as_bytes(), a_while_ago);
     let mut claude =
@@ -125,7 +125,7 @@ fn a_line_that_the_terminal_keeps_is_discarded_when_its_prompt_vanishes() {
     let path = pair.master.tty_name().expect("a terminal");
     let mut reader = BufReader::new(File::open(&path).expect("a terminal"));
     let record = SharedRecord::new(Nudges::Idle);
-    record.lock().runs(Probe { terminal: Some(path), command: vec!["chat".into()], process: None }, (24, 80));
+    record.lock().runs(TerminalProbe { terminal: Some(path), command: vec!["chat".into()], process: None }, (24, 80));
     let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
     record.lock().output(b"> ", a_while_ago);
     let terminal = pair.master.take_writer().expect("a terminal");

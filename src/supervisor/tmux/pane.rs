@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::screen::Capture;
 use crate::supervisor::output::LineSplitter;
-use crate::supervisor::probe::Probe;
+use crate::supervisor::probe::TerminalProbe;
 use crate::supervisor::processes::is_shell_name;
 use crate::text::redact;
 
@@ -46,7 +46,7 @@ pub struct PaneState {
     pub signal: Option<i32>,
     loses_keys: bool,
     command: String,
-    pub probe: Probe,
+    pub probe: TerminalProbe,
     pub capture: Capture,
 }
 
@@ -157,7 +157,7 @@ impl Pane {
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
             loses_keys: next() == "1",
-            probe: Probe { terminal: Some(next().into()), process: next().parse().ok(), command: Vec::new() },
+            probe: TerminalProbe { terminal: Some(next().into()), process: next().parse().ok(), command: Vec::new() },
             capture: Capture {
                 size: (next().parse().unwrap_or(24), next().parse().unwrap_or(80)),
                 cursor: (next().parse().unwrap_or_default(), next().parse().unwrap_or_default()),

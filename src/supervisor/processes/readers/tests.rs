@@ -6,7 +6,7 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::*;
-use crate::supervisor::probe::Probe;
+use crate::supervisor::probe::TerminalProbe;
 
 /// Whether Claude Code, here a script, is alone in reading its keys when what it runs has begun. It knows its terminal
 /// as `$t`; the script `child` only begins, and keeps what was opened for it, and so does `orphan` when `gone` exists.
@@ -196,7 +196,7 @@ fn a_key_in_a_terminal_between_two_launchers_is_unread() {
     command.cwd(home.path());
     let mut started = pair.slave.spawn_command(command).expect("a process");
     let id = i32::try_from(started.process_id().expect("a process")).expect("an id");
-    let probe = Probe { terminal: pair.master.tty_name(), process: Some(id), command: Vec::new() };
+    let probe = TerminalProbe { terminal: pair.master.tty_name(), process: Some(id), command: Vec::new() };
     let agent = || Process::on_screen(id).filter(Process::is_agent);
     wait_until(|| home.path().join("begun").exists() && agent().is_some());
     let starters = starters(&agent().expect("an agent"), id);
@@ -208,7 +208,7 @@ fn a_key_in_a_terminal_between_two_launchers_is_unread() {
     pair.master.take_writer().expect("a terminal").write_all(b"x").expect("a key");
 
     // On its way from the first terminal to the next the key is in none.
-    let first = Probe { process: None, ..probe.clone() };
+    let first = TerminalProbe { process: None, ..probe.clone() };
     wait_until(|| probe.has_unread() && !first.has_unread() && probe.has_unread());
     probe.discard_unread();
     assert!(!probe.has_unread());
