@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use anyhow::Result;
 use rustix::process::Signal;
 
 use crate::rules::Id;
@@ -57,8 +58,8 @@ pub trait Backend {
     fn outlives_watcher(&self) -> bool;
     /// Starts typing the message of a command, without control keys; false if there is no room for it.
     fn type_message(&self, message: String, command_id: Id) -> bool;
-    /// Starts the command again where it ran before; false if that failed.
-    fn relaunch(&mut self) -> bool;
+    /// Starts the command again where it ran before.
+    fn relaunch(&mut self) -> Result<()>;
     /// Marks the terminal or the pane, outside of the agent's screen, since a person is needed; None removes the mark.
     fn mark(&self, reason: Option<&str>);
     /// Adopts the new size of the operator's window.

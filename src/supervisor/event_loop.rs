@@ -212,7 +212,7 @@ impl EventLoop {
     }
 
     fn relaunch(&mut self, command_id: Id) {
-        if self.state.stop.is_some() || self.state.is_interrupted || !self.backend.relaunch() {
+        if self.state.stop.is_some() || self.state.is_interrupted || self.backend.relaunch().is_err() {
             self.record.lock().end = self.state.end;
             self.print("the agent could not be started again");
             return self.call(KeeperCall::Failed(command_id));

@@ -3,13 +3,13 @@
 //! At each interval it writes what has changed, claims one command, and, unless sweeps do it, has the session examined
 //! by the very code of a sweep. It decides nothing itself, and only reports to the event loop what followed.
 
-mod connectivity;
-
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
+use diesel::result::Error as QueryError;
 
 use super::alerts::Alerts;
 use super::backend::WatchEvent;
@@ -19,17 +19,17 @@ use crate::rules::session::{Activity, SessionFacts};
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use crate::screen::{KnownActivity, resumes_at};
 use crate::store::connect::open::Url;
+use crate::store::db::errors;
 use crate::store::db::types::Instant as DbInstant;
 use crate::store::hosts::links::Links;
 use crate::store::work::outbox::Subscriptions;
 use crate::store::work::supervision::{self, AgentState, Changes, ClaimedCommand, Close, Lease, Takes, What};
-use crate::store::{Access, DbConnection, Subject, Timeouts};
+use crate::store::{Abort, Access, DbConnection, Subject, Timeouts};
 use crate::sweep::examine::attempt::ExamineContext;
 use crate::sweep::examine::examine;
 use crate::sweep::limits::WakeBudget;
 use crate::sweep::{Outcome, logs};
 use crate::text::redact;
-use connectivity::{Connectivity, RoundError};
 
 /// How a session's row is kept.
 pub struct KeeperOptions {
@@ -89,26 +89,29 @@ pub const LEFT_AFTER: TimeDelta = TimeDelta::seconds(10);
 /// An agent that was started with its task stands at its composer for a moment before it begins.
 const IDLE_LASTS: Duration = Duration::from_secs(5);
 
-/// What was last written of the process that runs now, and when.
-struct WrittenRow {
-    snapshot: Snapshot,
-    at: Instant,
-}
-
 pub struct Keeper {
     options: KeeperOptions,
     record: SharedRecord,
     events: Sender<WatchEvent>,
     db: Option<DbConnection>,
-    /// None: nothing was written yet of the process that runs now.
-    written: Option<WrittenRow>,
+    session: KeptSession,
+    sweep_id: Id,
+    connectivity: Connectivity,
+}
+
+/// What is known of the session, and what is to be done about it.
+#[derive(Default)]
+struct KeptSession {
+    /// What was last written of the process that runs now, and when; None: nothing was written yet.
+    written: Option<(Snapshot, Instant)>,
     /// Commands that could not be carried out, until the database knows.
     failed: Vec<Id>,
     /// A relaunch was commanded and has not happened yet.
     is_relaunching: bool,
     /// The latest progress that an examination has seen.
     examined_progress: Option<Instant>,
-    has_open_recovery: bool,
+    /// Whether the row was found without an open recovery.
+    has_nothing_open: bool,
     /// When a used-up quota is available again.
     resumes_at: Option<DateTime<Utc>>,
     /// An agent that nothing keeps from its task any more is to be told to go on: its process was started again, or its
@@ -117,29 +120,12 @@ pub struct Keeper {
     /// Set while the session is reported as stuck: since when its question stands there, if it asks one.
     stuck: Option<Option<Instant>>,
     last_reason: String,
-    sweep_id: Id,
-    connectivity: Connectivity,
 }
 
 impl Keeper {
     pub fn new(options: KeeperOptions, db: DbConnection, record: SharedRecord, events: Sender<WatchEvent>) -> Keeper {
-        Keeper {
-            options,
-            record,
-            events,
-            db: Some(db),
-            written: None,
-            failed: Vec::new(),
-            is_relaunching: false,
-            examined_progress: None,
-            has_open_recovery: true,
-            resumes_at: None,
-            owes_word: false,
-            stuck: None,
-            last_reason: String::new(),
-            sweep_id: Id::generate(),
-            connectivity: Connectivity::new(),
-        }
+        let (session, connectivity) = (KeptSession::default(), Connectivity::new());
+        Keeper { options, record, events, db: Some(db), session, sweep_id: Id::generate(), connectivity }
     }
 
     /// Keeps the row until the event loop has ended, or the row belongs to another watcher.
@@ -147,14 +133,14 @@ impl Keeper {
         loop {
             match calls.recv_timeout(self.options.interval) {
                 Ok(KeeperCall::Look) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(KeeperCall::Relaunched) => (self.is_relaunching, self.owes_word) = (false, true),
+                Ok(KeeperCall::Relaunched) => (self.session.is_relaunching, self.session.owes_word) = (false, true),
                 Ok(KeeperCall::Failed(id)) => {
-                    self.failed.push(id);
-                    self.is_relaunching = false;
+                    self.session.failed.push(id);
+                    self.session.is_relaunching = false;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if self.is_relaunching || !self.connectivity.may_retry() {
+            if self.session.is_relaunching || Instant::now() < self.connectivity.retry_at {
                 continue;
             }
             let round = self.round();
@@ -163,7 +149,7 @@ impl Keeper {
                 return;
             }
             let change = self.connectivity.record(round.err());
-            if self.connectivity.is_lost() {
+            if self.connectivity.reported == Reachability::Lost {
                 self.db = None;
             }
             change.into_iter().for_each(|event| self.send(event));
@@ -186,9 +172,7 @@ impl Keeper {
             }
         };
         let done = self.round_with(&mut db);
-        if !matches!(done, Err(RoundError::Lost(_))) {
-            self.db = Some(db);
-        }
+        self.db = Some(db);
         done
     }
 
@@ -197,9 +181,9 @@ impl Keeper {
         let computing_max = self.options.policy.run_silent_after.to_std().unwrap_or_default();
         let snapshot = self.record.snapshot(computing_max);
         if let Some(command) = self.write(db, &snapshot)? {
-            self.is_relaunching = matches!(command.what, What::Relaunch(_));
+            self.session.is_relaunching = matches!(command.what, What::Relaunch(_));
             self.send(WatchEvent::Command(command));
-            if self.is_relaunching {
+            if self.session.is_relaunching {
                 return Ok(());
             }
         }
@@ -211,7 +195,7 @@ impl Keeper {
         let (id, timeouts) = (&self.options.lease.id, &self.options.timeouts);
         let facts = db.in_transaction(Access::ReadOnly, timeouts, |db| SessionFacts::read(db, id))?;
         let Some(facts) = facts else { return Err(RoundError::TakenOver) };
-        self.has_open_recovery = facts.history().open.is_some();
+        self.session.has_nothing_open = facts.history().open.is_none();
         self.report_escalation(&facts, &snapshot);
         if snapshot.end.is_some() {
             let decision = decide(&facts, &self.options.policy).decision;
@@ -228,12 +212,18 @@ impl Keeper {
 
     /// Writes what has changed, and claims a command.
     fn write(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<Option<ClaimedCommand>, RoundError> {
-        let Keeper { options, written, failed, resumes_at, owes_word, record, .. } = self;
-        let KeeperOptions { lease, timeouts, interval, zone, .. } = options;
+        let KeptSession { written, failed, resumes_at, owes_word, .. } = &mut self.session;
+        let KeeperOptions { lease, timeouts, interval, zone, .. } = &mut self.options;
         let began = Instant::now();
-        let is_due = written.as_ref().is_none_or(|written| *interval * HEARTBEAT <= began - written.at);
-        let (has_ended, closes) = (snapshot.end.is_some(), close_of(snapshot));
-        let before = written.as_ref().map(|written| &written.snapshot);
+        let is_due = written.as_ref().is_none_or(|(_, at)| *interval * HEARTBEAT <= began - *at);
+        let has_ended = snapshot.end.is_some();
+        let closes = match snapshot.end {
+            _ if snapshot.is_stopped => Some(Close::Interrupted),
+            Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
+            // It is not over, or crashed.
+            Some(_) | None => None,
+        };
+        let before = written.as_ref().map(|(snapshot, _)| snapshot);
         let done = db.in_transaction(Access::Write, timeouts, |db| {
             let now = db.now()?;
             let at = |instant: Instant| now - TimeDelta::from_std(began - instant).unwrap_or_default();
@@ -242,7 +232,7 @@ impl Keeper {
                 Some(state) => *resumes_at = state.resumes_at.map(|at| at.0),
                 None if resumes_at.is_some_and(|at| at <= now) => {
                     (*resumes_at, *owes_word) = (None, true);
-                    record.lock().quota_refilled();
+                    self.record.lock().quota_refilled();
                 }
                 None => {}
             }
@@ -260,7 +250,7 @@ impl Keeper {
         })?;
         let Some(command) = done else { return Ok(None) };
         failed.clear();
-        *written = Some(WrittenRow { snapshot: snapshot.clone(), at: began });
+        *written = Some((snapshot.clone(), began));
         if let Some(ClaimedCommand { what: What::Relaunch(started_at), .. }) = &command {
             // decisions.md#a-relaunch-is-written-first
             lease.started_at = *started_at;
@@ -271,9 +261,9 @@ impl Keeper {
 
     /// Examines the session if something may be wrong or open. Returns whether what was decided is certainly done.
     fn examine(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<bool, RoundError> {
-        let is_quiet = snapshot.progressed_at == self.examined_progress;
-        self.examined_progress = snapshot.progressed_at;
-        let is_suspect = is_quiet || self.has_open_recovery || snapshot.end.is_some();
+        let is_quiet = snapshot.progressed_at == self.session.examined_progress;
+        self.session.examined_progress = snapshot.progressed_at;
+        let is_suspect = is_quiet || !self.session.has_nothing_open || snapshot.end.is_some();
         if self.options.examiner == Examiner::Sweeps || !is_suspect {
             return Ok(true);
         }
@@ -285,13 +275,13 @@ impl Keeper {
         let examination = examine::<SessionFacts>(db, &lease.id, &context);
         let examined = examination.examined;
         if examined.outcome.is_change() {
-            self.owes_word = false;
+            self.session.owes_word = false;
             self.options.alerts.queued();
         }
         // Each change is logged, and each further reason once.
-        if examined.outcome.is_change() || examined.reason != self.last_reason {
+        if examined.outcome.is_change() || examined.reason != self.session.last_reason {
             logs::subject(&examined, &logs::LogSource { sweep: sweep_id, host: None, mode: "watch" });
-            self.last_reason.clone_from(&examined.reason);
+            self.session.last_reason.clone_from(&examined.reason);
         }
         match examination.lost {
             Some(_) => Err(RoundError::Lost(examined.reason)),
@@ -302,9 +292,9 @@ impl Keeper {
     /// A nudge by which the agent is told to go on. It is asked for once, as soon as the agent is idle; one that goes
     /// on by itself needs none, and what follows from silence follows later.
     fn word_to_go_on(&mut self, snapshot: &Snapshot) -> Option<Asked> {
-        let known = snapshot.activity.as_ref().filter(|_| self.owes_word)?;
+        let known = snapshot.activity.as_ref().filter(|_| self.session.owes_word)?;
         let is_idle = snapshot.takes_nudges && IDLE_LASTS <= known.since.elapsed();
-        self.owes_word = !is_idle && known.statement.activity != Activity::Working;
+        self.session.owes_word = !is_idle && known.statement.activity != Activity::Working;
         let by = "sweep watch".to_owned();
         (is_idle && 0 < self.options.policy.nudges_max).then_some(Asked { request: Request::Nudge, by })
     }
@@ -317,23 +307,14 @@ impl Keeper {
         let asks = |known: &&KnownActivity| known.statement.activity.needs_person();
         let question = snapshot.activity.as_ref().filter(asks).map(|known| known.since);
         let stuck = (is_at_work && facts.history().escalated).then_some(question);
-        if stuck != self.stuck {
+        if stuck != self.session.stuck {
             let is_stuck = stuck.is_some();
-            self.stuck = stuck;
+            self.session.stuck = stuck;
             if is_stuck || is_at_work {
                 let why = facts.happened(&self.options.policy);
                 self.send(if is_stuck { WatchEvent::Stuck(why) } else { WatchEvent::Recovered });
             }
         }
-    }
-}
-
-/// How the session is closed; None if it is not over, or crashed.
-fn close_of(snapshot: &Snapshot) -> Option<Close> {
-    match snapshot.end {
-        _ if snapshot.is_stopped => Some(Close::Interrupted),
-        Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
-        Some(_) | None => None,
     }
 }
 
@@ -373,5 +354,89 @@ fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>
         agent_question: question,
         agent_state_evidence: Some(redact(&statement.evidence)),
         resumes_at: statement.resumes.as_deref().and_then(|text| resumes_at(text, since, zone)).map(DbInstant),
+    }
+}
+
+/// The first pause between attempts to reach a lost database, and the longest one after it has doubled each time.
+const RETRY_MIN: Duration = Duration::from_millis(500);
+const RETRY_MAX: Duration = Duration::from_secs(15);
+
+/// A database that others keep busy for longer counts as lost.
+const BUSY_MAX: Duration = Duration::from_secs(10);
+
+/// Why a round of the keeper failed.
+enum RoundError {
+    /// Another transaction is in the way: the next round tries again.
+    Busy(String),
+    /// The connection is lost, or cannot be used.
+    Lost(String),
+    /// The row belongs to another watcher, or was deleted.
+    TakenOver,
+}
+
+/// The database's state as last reported to the operator.
+#[derive(Clone, Copy, PartialEq)]
+enum Reachability {
+    Reachable,
+    /// Others keep the database busy since then, which was not reported yet.
+    Busy(Instant),
+    Lost,
+}
+
+/// Whether the database can be reached: its loss is reported once, and its return once.
+struct Connectivity {
+    reported: Reachability,
+    /// When the pause after the last attempt is over.
+    retry_at: Instant,
+    pauses: ExponentialBackoff,
+}
+
+impl Connectivity {
+    fn new() -> Connectivity {
+        let pauses = ExponentialBuilder::new().with_min_delay(RETRY_MIN).with_max_delay(RETRY_MAX);
+        Connectivity {
+            reported: Reachability::Reachable,
+            retry_at: Instant::now(),
+            pauses: pauses.without_max_times().build(),
+        }
+    }
+
+    /// Records how a round ended, and returns what is to be reported.
+    fn record(&mut self, error: Option<RoundError>) -> Option<WatchEvent> {
+        let now = Instant::now();
+        let before = self.reported;
+        let since = if let Reachability::Busy(since) = before { since } else { now };
+        let (why, is_lost) = match error {
+            None => {
+                *self = Connectivity::new();
+                return (before == Reachability::Lost).then_some(WatchEvent::DatabaseBack);
+            }
+            Some(RoundError::TakenOver) => return None,
+            Some(RoundError::Busy(why)) => (why, before == Reachability::Lost || BUSY_MAX < now - since),
+            Some(RoundError::Lost(why)) => (why, true),
+        };
+        if !is_lost {
+            self.reported = Reachability::Busy(since);
+            return None;
+        }
+        self.reported = Reachability::Lost;
+        self.retry_at = now + self.pauses.next().unwrap_or(RETRY_MAX);
+        (before != Reachability::Lost).then_some(WatchEvent::DatabaseLost(why))
+    }
+}
+
+impl From<Abort> for RoundError {
+    fn from(abort: Abort) -> RoundError {
+        match abort {
+            Abort::RolledBack(QueryError::NotFound) => RoundError::TakenOver,
+            Abort::RolledBack(error)
+                if errors::is_contention(&error)
+                    || errors::is_lock_timeout(&error)
+                    || errors::is_undecodable(&error) =>
+            {
+                RoundError::Busy(errors::error_chain(&error))
+            }
+            abort => RoundError::Lost(format!("{:#}", anyhow::Error::from(abort))),
+        }
     }
 }

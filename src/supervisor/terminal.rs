@@ -100,20 +100,6 @@ impl Terminal {
         let keyboard = Keyboard::new(writer, record.clone(), events.clone());
         Ok(Terminal { command, master: pair.master, process, output, keyboard, record, events })
     }
-
-    /// Starts the command again, in a new pseudo-terminal: the old process may have changed the mode of its own.
-    fn start_again(&mut self) -> Result<()> {
-        let pair = open()?;
-        let writer = pair.master.take_writer()?;
-        self.record.lock().relaunched();
-        if let Some(words) = &self.command.relaunch {
-            self.command.words.clone_from(words);
-        }
-        (self.process, self.output) = spawn(&self.command, &pair, &self.record, &self.events)?;
-        self.keyboard.move_to(writer);
-        self.master = pair.master;
-        Ok(())
-    }
 }
 
 impl Backend for Terminal {
@@ -125,8 +111,18 @@ impl Backend for Terminal {
         self.keyboard.type_message(message, command_id)
     }
 
-    fn relaunch(&mut self) -> bool {
-        self.start_again().is_ok()
+    /// Starts the command again, in a new pseudo-terminal: the old process may have changed the mode of its own.
+    fn relaunch(&mut self) -> Result<()> {
+        let pair = open()?;
+        let writer = pair.master.take_writer()?;
+        self.record.lock().relaunched();
+        if let Some(words) = &self.command.relaunch {
+            self.command.words.clone_from(words);
+        }
+        (self.process, self.output) = spawn(&self.command, &pair, &self.record, &self.events)?;
+        self.keyboard.move_to(writer);
+        self.master = pair.master;
+        Ok(())
     }
 
     /// Shows by the terminal's title, its bell and a notification why a person is needed; None removes the title.

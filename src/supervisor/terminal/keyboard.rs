@@ -6,13 +6,13 @@
 
 use std::io::{ErrorKind, Read, Write, stdin};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use vte::{Params, Parser, Perform};
 
-use super::output_pump::BEFORE_RETRY;
+use super::output_pump::{BEFORE_RETRY, lock};
 use crate::rules::Id;
 use crate::supervisor::backend::WatchEvent;
 use crate::supervisor::fence::{TypingTarget, deliver};
@@ -57,17 +57,17 @@ impl Keyboard {
 
     /// Types into another terminal from now on. Keys that were not read yet are dropped, as meant for the old one.
     pub fn move_to(&self, writer: Writer) {
-        self.state().keys = start_typist(writer, &self.record, &self.events);
+        lock(&self.state).keys = start_typist(writer, &self.record, &self.events);
     }
 
     /// Queues a message; false if the queue is full.
     pub fn type_message(&self, message: String, command_id: Id) -> bool {
-        self.state().keys.try_send(Keys::Message(message, command_id)).is_ok()
+        lock(&self.state).keys.try_send(Keys::Message(message, command_id)).is_ok()
     }
 
     /// When the operator last typed Ctrl-C or Ctrl-\.
     pub fn interrupted_at(&self) -> Option<Instant> {
-        self.state().interrupted_at
+        lock(&self.state).interrupted_at
     }
 
     fn pass_keys(&self) {
@@ -87,17 +87,13 @@ impl Keyboard {
             self.record.lock().keyed(bytes, Instant::now());
         }
         let keys = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             if bytes.iter().any(|byte| INTERRUPTING.contains(byte)) {
                 state.interrupted_at = Some(Instant::now());
             }
             state.keys.clone()
         };
         let _ = keys.send(Keys::Bytes(bytes.to_vec()));
-    }
-
-    fn state(&self) -> MutexGuard<'_, KeyboardState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

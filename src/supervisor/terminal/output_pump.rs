@@ -107,20 +107,20 @@ impl OutputPump {
 
     /// Whether the agent is blocked by the reader of stdout.
     pub fn is_blocked(&self) -> bool {
-        self.flow().is_blocked(Instant::now())
+        lock(&self.flow).is_blocked(Instant::now())
     }
 
     /// Stops waiting for output that is still on its way.
     pub fn abandon(&self) {
-        self.flow().is_abandoned = true;
+        lock(&self.flow).is_abandoned = true;
     }
 
     /// Waits for the last output of a process that has just ended, and completes its last line.
     pub fn wait_for_rest(&self, is_over: &Receiver<()>) {
-        let (end, before) = (Instant::now(), self.flow().bytes_read);
+        let (end, before) = (Instant::now(), lock(&self.flow).bytes_read);
         let mut waited = Duration::ZERO;
         while is_over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-            let flow = *self.flow();
+            let flow = *lock(&self.flow);
             if flow.is_abandoned || before + REST_MAX < flow.bytes_read {
                 break;
             }
@@ -133,21 +133,18 @@ impl OutputPump {
                 break;
             }
         }
-        let moved_at = self.flow().moved_at;
+        let moved_at = lock(&self.flow).moved_at;
         moved_at.into_iter().for_each(|at| self.record.lock().output(b"\n", at));
     }
 
     fn moved(&self, now: Instant, bytes_read: usize, is_writing: bool) {
-        let mut flow = self.flow();
+        let mut flow = lock(&self.flow);
         *flow = Flow { moved_at: Some(now), bytes_read: flow.bytes_read + bytes_read, is_writing, ..*flow };
-    }
-
-    fn flow(&self) -> MutexGuard<'_, Flow> {
-        lock(&self.flow)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex even if a thread has panicked with it: no change is ever incomplete.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
