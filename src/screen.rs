@@ -5,20 +5,16 @@
 
 mod agent;
 mod emulator;
-mod look;
 mod motion;
 pub mod report;
 mod rule;
 mod statement;
-mod tracker;
 
 pub use agent::{Agent, Agents, condensed, is_runner};
-pub use emulator::Emulator;
-pub use look::{Capture, LineMode, Look};
+pub use emulator::{Capture, Emulator, LineMode, Look};
 pub use motion::Motion;
 pub use report::HookEvent;
-pub use statement::{Statement, resumes_at};
-pub use tracker::{ActivityTracker, KnownActivity};
+pub use statement::{ActivityTracker, KnownActivity, Statement, resumes_at};
 
 #[cfg(test)]
 mod tests;

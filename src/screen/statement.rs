@@ -1,11 +1,20 @@
-//! What an agent is doing, how that is known, and when an agent whose quota is used up can go on.
+//! What an agent is doing, by several sources; and when an agent whose quota is used up can go on.
+//!
+//! The sources are, the most reliable first: an event of a hook, a sequence that the agent sent to its terminal, the
+//! screen. A source is believed until a less reliable one states something newer, since agents do not report
+//! everything. Two exceptions: while a question is on the screen, no other source is believed; and a question that
+//! another source has reported is not over because the agent is idle by its screen or its title, until there is a sign
+//! that somebody has answered.
+// decisions.md#a-question-on-the-screen
 
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 use regex::Regex;
 
+use crate::rules::Essence;
 use crate::rules::session::Activity;
 
 /// Where a statement comes from, the least reliable source first.
@@ -93,29 +102,197 @@ fn next(text: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
     (0..2).filter_map(at).map(|at| at.with_timezone(&Utc)).find(|at| said_at < *at)
 }
 
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
+/// Within this time, statements of several sources count as simultaneous.
+const SIMULTANEOUS: Duration = Duration::from_secs(2);
 
-    use super::*;
+/// A question whose words change sooner is still the same question: a log flows through it.
+const WORDS_LAST: Duration = Duration::from_secs(8);
 
-    #[rstest]
-    #[case::later_today("3pm", Some("2026-11-22 14:00"))]
-    #[case::with_minutes("3:30 PM", Some("2026-11-22 14:30"))]
-    #[case::tomorrow("7am", Some("2026-11-23 06:00"))]
-    #[case::of_another_zone("3pm (America/New_York)", Some("2026-11-22 20:00"))]
-    #[case::utc("15:00 (UTC)", Some("2026-11-22 15:00"))]
-    #[case::in_a_while("in 2h 5m", Some("2026-11-22 14:05"))]
-    #[case::in_words("in 2 hours 30 minutes", Some("2026-11-22 14:30"))]
-    #[case::in_days("in 3 days", Some("2026-11-25 12:00"))]
-    #[case::too_far("in 300 days", None)]
-    #[case::no_time("soon", None)]
-    #[case::a_number("15", None)]
-    #[case::an_hour_that_there_is_not("27:00", None)]
-    #[case::a_zone_that_there_is_not("3pm (Mars/Base)", None)]
-    fn when_it_can_go_on(#[case] text: &str, #[case] expected: Option<&str>) {
-        let said_at = Utc.with_ymd_and_hms(2026, 11, 22, 12, 0, 0).single().expect("a time");
-        let at = resumes_at(text, said_at, chrono_tz::Europe::Berlin);
-        assert_eq!(at.map(|at| at.format("%Y-%m-%d %H:%M").to_string()).as_deref(), expected);
+/// An agent that is seen at work for so long has its answer. A shorter time may be a row that passes over a composer.
+const WORK_LASTS: Duration = Duration::from_secs(10);
+
+/// A statement about an agent, and since when it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownActivity {
+    pub statement: Statement,
+    pub since: Instant,
+    /// When the question was first asked in these words.
+    worded_at: Instant,
+}
+
+/// The latest statement of each source.
+#[derive(Default)]
+pub struct ActivityTracker {
+    screen: Option<KnownActivity>,
+    /// What the screen said until it was doubted.
+    doubted: Option<KnownActivity>,
+    sequence: Option<KnownActivity>,
+    event: Option<KnownActivity>,
+    /// The question on the screen was painted anew since it was last read: its words are wrapped otherwise.
+    is_repainted: bool,
+    /// A question was reported, and nothing tells that it was answered.
+    unanswered: Option<Unanswered>,
+    /// What the title says that was seen last.
+    titled: Option<Statement>,
+}
+
+/// A question that was reported to the terminal or by a hook, or for which a window has become too small.
+struct Unanswered {
+    question: KnownActivity,
+    reported_at: Instant,
+    /// The title reports it.
+    is_titled: bool,
+    /// The screen has shown a question since.
+    is_shown: bool,
+    /// The question was on the screen, until the window became too small for it.
+    is_cut_off: bool,
+}
+
+impl Unanswered {
+    fn new(question: KnownActivity, reported_at: Instant) -> Unanswered {
+        Unanswered { question, reported_at, is_titled: false, is_shown: false, is_cut_off: false }
     }
 }
+
+impl ActivityTracker {
+    /// Takes in what the screen shows; None: nothing that the rules know.
+    pub fn set_screen(&mut self, statement: Option<Statement>, now: Instant) {
+        match statement {
+            Some(statement) => self.add(statement, now),
+            None => {
+                (self.screen, self.doubted) = (None, None);
+                self.unanswered.take_if(|unanswered| unanswered.is_cut_off);
+            }
+        }
+    }
+
+    /// The window has become too small for the question that was on the screen; false if there was none.
+    pub fn cut_off_question(&mut self, now: Instant) -> bool {
+        if let Some(question) = self.screen.take_if(|seen| seen.statement.activity.needs_person()) {
+            let unanswered = Unanswered::new(question, now);
+            self.unanswered = Some(Unanswered { is_shown: true, is_cut_off: true, ..unanswered });
+            self.is_repainted = false;
+        }
+        self.has_cut_off_question()
+    }
+
+    fn has_cut_off_question(&self) -> bool {
+        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.is_cut_off)
+    }
+
+    /// The screen says what may not be so just now. What it said before is no news when it is believed again.
+    pub fn doubt_screen(&mut self) {
+        self.doubted = self.screen.take().or(self.doubted.take());
+    }
+
+    /// A question on the screen is being painted anew in another size, and is kept meanwhile; false if there is none.
+    pub fn repaints_question(&mut self) -> bool {
+        let is_asked = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        self.is_repainted = is_asked || self.has_cut_off_question();
+        self.is_repainted
+    }
+
+    /// Takes in what the title says. A title stays until it is changed, and what it says is news only then.
+    pub fn set_title(&mut self, statement: Option<Statement>, now: Instant) {
+        if self.titled == statement {
+            return;
+        }
+        self.titled.clone_from(&statement);
+        self.unanswered.take_if(|unanswered| unanswered.is_titled);
+        let Some(statement) = statement else { return };
+        let asks = statement.activity.needs_person();
+        self.add(statement, now);
+        if let Some(unanswered) = self.unanswered.as_mut().filter(|_| asks) {
+            unanswered.is_titled = true;
+        }
+    }
+
+    /// A person has typed a key: what was reported may be answered.
+    pub fn keyed(&mut self) {
+        self.unanswered = None;
+    }
+
+    /// Takes in a statement of any source.
+    pub fn add(&mut self, statement: Statement, now: Instant) {
+        let is_repainted = statement.source == StatementSource::Screen && std::mem::take(&mut self.is_repainted);
+        if statement.source == StatementSource::Screen {
+            let cut_off = self.unanswered.take_if(|unanswered| unanswered.is_cut_off).map(|it| it.question);
+            self.screen = self.screen.take().or(cut_off).or(self.doubted.take());
+        }
+        let known = match statement.source {
+            StatementSource::Screen => &mut self.screen,
+            StatementSource::Sequence => &mut self.sequence,
+            StatementSource::Event => &mut self.event,
+        };
+        // What was asked and answered is another question when it is reported once more.
+        let is_reported = statement.source != StatementSource::Screen && statement.activity.needs_person();
+        let asked = self.unanswered.as_ref().map(|unanswered| &unanswered.question);
+        let before = if is_reported { asked } else { known.as_ref() };
+        let (mut since, mut worded_at) = (now, now);
+        if let Some(before) = before.filter(|_| is_repainted && statement.activity.needs_person()) {
+            (since, worded_at) = (before.since, before.worded_at);
+        } else if let Some(before) = before.filter(|before| is_alike(&before.statement, &statement)) {
+            if is_same_question(&before.statement, &statement) {
+                (since, worded_at) = (before.since, before.worded_at);
+            } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
+                since = before.since;
+            }
+        }
+        let (activity, source) = (statement.activity, statement.source);
+        let said = KnownActivity { statement, since, worded_at };
+        *known = Some(said.clone());
+        match source {
+            StatementSource::Screen => self.look_for_answer(activity, since, now),
+            StatementSource::Sequence | StatementSource::Event if activity.needs_person() => {
+                self.unanswered = Some(Unanswered::new(said, now));
+            }
+            // What was asked in a turn is answered when the agent goes on with it, or has ended it.
+            StatementSource::Event => self.unanswered = None,
+            // A terminal is told of progress, and by a title, whatever is asked.
+            StatementSource::Sequence => {}
+        }
+    }
+
+    /// The screen has shown this since then: a question that is on it no more is answered.
+    fn look_for_answer(&mut self, activity: Activity, since: Instant, now: Instant) {
+        let Some(unanswered) = &mut self.unanswered else { return };
+        let works_since = since.max(unanswered.reported_at);
+        let has_worked = activity == Activity::Working && WORK_LASTS <= now.saturating_duration_since(works_since);
+        if activity.needs_person() {
+            unanswered.is_shown = true;
+        } else if unanswered.is_shown || has_worked {
+            self.unanswered = None;
+        }
+    }
+
+    /// What the agent is doing, by the source that is believed.
+    pub fn current(&self) -> Option<&KnownActivity> {
+        let seen = self.screen.as_ref();
+        if let Some(question) = seen.filter(|seen| seen.statement.activity.needs_person()) {
+            return Some(question);
+        }
+        let believed = [&self.sequence, &self.event].into_iter().flatten().fold(seen, |lesser, better| match lesser {
+            Some(lesser) if better.since + SIMULTANEOUS < lesser.since => Some(lesser),
+            Some(_) | None => Some(better),
+        });
+        let is_open = believed.is_none_or(|known| known.statement.activity == Activity::Idle);
+        self.unanswered.as_ref().filter(|_| is_open).map(|unanswered| &unanswered.question).or(believed)
+    }
+
+    /// What the screen shows, whatever the agent reports.
+    pub fn on_screen(&self) -> Option<&Statement> {
+        self.screen.as_ref().map(|known| &known.statement)
+    }
+}
+
+fn is_alike(one: &Statement, other: &Statement) -> bool {
+    (one.activity, &one.kind) == (other.activity, &other.kind)
+}
+
+/// Whether two questions are the same but for what changes by itself, such as a clock.
+fn is_same_question(one: &Statement, other: &Statement) -> bool {
+    Essence::parse(&one.question) == Essence::parse(&other.question)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,6 @@
-//! What is believed of an agent when its sources say different things.
+//! What is believed of an agent when its sources say different things, and when it can go on.
+
+use rstest::rstest;
 
 use super::*;
 
@@ -169,4 +171,24 @@ fn of_a_screen_that_nobody_knows_nothing_is_known() {
     let mut tracker = ActivityTracker::default();
     tracker.set_screen(None, Instant::now());
     assert_eq!(tracker.current(), None);
+}
+
+#[rstest]
+#[case::later_today("3pm", Some("2026-11-22 14:00"))]
+#[case::with_minutes("3:30 PM", Some("2026-11-22 14:30"))]
+#[case::tomorrow("7am", Some("2026-11-23 06:00"))]
+#[case::of_another_zone("3pm (America/New_York)", Some("2026-11-22 20:00"))]
+#[case::utc("15:00 (UTC)", Some("2026-11-22 15:00"))]
+#[case::in_a_while("in 2h 5m", Some("2026-11-22 14:05"))]
+#[case::in_words("in 2 hours 30 minutes", Some("2026-11-22 14:30"))]
+#[case::in_days("in 3 days", Some("2026-11-25 12:00"))]
+#[case::too_far("in 300 days", None)]
+#[case::no_time("soon", None)]
+#[case::a_number("15", None)]
+#[case::an_hour_that_there_is_not("27:00", None)]
+#[case::a_zone_that_there_is_not("3pm (Mars/Base)", None)]
+fn when_it_can_go_on(#[case] text: &str, #[case] expected: Option<&str>) {
+    let said_at = Utc.with_ymd_and_hms(2026, 11, 22, 12, 0, 0).single().expect("a time");
+    let at = resumes_at(text, said_at, chrono_tz::Europe::Berlin);
+    assert_eq!(at.map(|at| at.format("%Y-%m-%d %H:%M").to_string()).as_deref(), expected);
 }
