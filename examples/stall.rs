@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sweep::rules::Id;
-use sweep::stall::{CancellationToken, DetectorRegistry, Outcome, StallConfig, StallDetector, StallEvent};
+use sweep::stall::{CancellationToken, DetectorRegistry, StallConfig, StallDetector, StallEvent, WatchOutcome};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::{Instant, sleep};
 
@@ -50,8 +50,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     reader.await?;
     for (session, outcome) in registry.shutdown().await {
         let missed = match outcome? {
-            Outcome::Delivered => "nothing was missed",
-            Outcome::Undelivered(_) => "nobody read that it needs a person",
+            WatchOutcome::Delivered => "nothing was missed",
+            WatchOutcome::Undelivered(_) => "nobody read that it needs a person",
         };
         println!("  {:10} ended; {missed}", session.0);
     }

@@ -16,7 +16,7 @@
 //! **A slow reader** loses nothing that is still true. What is due is decided when the channel has room for it, and
 //! recorded only then: an escalation waits for room, and so do the steps before it; a nudge or an escalation that is
 //! needless by then is never sent; a reported stall is always followed by its recovery.
-//! **A closed channel** stops no detector: an undelivered escalation is logged as a warning, and is the `Outcome`.
+//! **A closed channel** stops no detector: an undelivered escalation is logged as a warning, and is the `WatchOutcome`.
 //!
 //! **The end**: a detector is one tokio task and ends with its handle. `join` stops it and waits; dropping the handle,
 //! or the registry that holds it, stops it without waiting. Nothing is sent afterwards. `join` returns a panic of the
@@ -139,7 +139,7 @@ pub enum StallEvent {
 
 /// Whether every escalation of a watch was delivered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum WatchOutcome {
     /// No escalation was missed.
     Delivered,
     /// The channel was closed when this escalation, the latest, was due.

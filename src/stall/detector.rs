@@ -11,7 +11,7 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::watched::{Next, Watched};
-use super::{Outcome, StallConfig, StallEvent};
+use super::{StallConfig, StallEvent, WatchOutcome};
 use crate::rules::Id;
 
 /// A detector that has not been started.
@@ -38,9 +38,7 @@ impl StallDetector {
     /// # Panics
     /// Outside of a tokio runtime with a timer.
     pub fn spawn(self, events: Sender<StallEvent>) -> StallDetectorHandle {
-        let watched = Arc::new(Watched::new(self.session_id, self.config, None));
-        let task = tokio::spawn(watch(Arc::clone(&watched), events));
-        StallDetectorHandle { watched, task }
+        self.start(events, None)
     }
 
     /// Starts to watch until the token is cancelled. The detector then ends as if it was stopped, and drops its sender.
@@ -49,17 +47,24 @@ impl StallDetector {
     /// # Panics
     /// Outside of a tokio runtime with a timer.
     pub fn spawn_until(self, events: Sender<StallEvent>, token: CancellationToken) -> StallDetectorHandle {
-        let watched = Arc::new(Watched::new(self.session_id, self.config, Some(token)));
-        let task = tokio::spawn(watch_until_cancelled(Arc::clone(&watched), events));
+        self.start(events, Some(token))
+    }
+
+    fn start(self, events: Sender<StallEvent>, token: Option<CancellationToken>) -> StallDetectorHandle {
+        let watched = Arc::new(Watched::new(self.session_id, self.config, token.clone()));
+        let task = match token {
+            Some(token) => tokio::spawn(watch_until_cancelled(Arc::clone(&watched), events, token)),
+            None => tokio::spawn(watch(Arc::clone(&watched), events)),
+        };
         StallDetectorHandle { watched, task }
     }
 }
 
 /// A separate function, since waiting for a token takes memory, and many detectors have none.
-async fn watch_until_cancelled(watched: Arc<Watched>, events: Sender<StallEvent>) {
+async fn watch_until_cancelled(watched: Arc<Watched>, events: Sender<StallEvent>, token: CancellationToken) {
     tokio::select! {
         biased;
-        () = watched.cancelled() => {}
+        () = token.cancelled() => watched.stop(),
         () = watch(Arc::clone(&watched), events) => {}
     }
 }
@@ -96,7 +101,7 @@ impl StallDetectorHandle {
     ///
     /// # Errors
     /// The task has panicked.
-    pub async fn join(mut self) -> Result<Outcome, JoinError> {
+    pub async fn join(mut self) -> Result<WatchOutcome, JoinError> {
         self.stop();
         match (&mut self.task).await {
             Err(error) if !error.is_cancelled() => Err(error),
@@ -149,10 +154,7 @@ impl DetectorRegistry {
         if handles.contains_key(&id) {
             return Err(AlreadyWatched(id));
         }
-        let handle = match &self.token {
-            Some(token) => detector.spawn_until(events, token.clone()),
-            None => detector.spawn(events),
-        };
+        let handle = detector.start(events, self.token.clone());
         let watched = Arc::clone(&handle.watched);
         handles.insert(id, handle);
         Ok(watched)
@@ -197,7 +199,7 @@ impl DetectorRegistry {
     }
 
     /// Stops all detectors, waits until each has ended, and returns their outcomes. Those spawned meanwhile go on.
-    pub async fn shutdown(&self) -> Vec<(Id, Result<Outcome, JoinError>)> {
+    pub async fn shutdown(&self) -> Vec<(Id, Result<WatchOutcome, JoinError>)> {
         let handles = std::mem::take(&mut *self.write());
         handles.values().for_each(StallDetectorHandle::stop);
         let mut outcomes = Vec::with_capacity(handles.len());

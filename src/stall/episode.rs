@@ -63,17 +63,14 @@ pub enum Reported {
     Healthy,
     Stalled,
     /// The stall was sent. The recovery, after this time and so many nudges, was not.
-    RecoveryUnsent {
-        silent_for: Duration,
-        attempts: u32,
-    },
+    RecoveryUnsent(Duration, u32),
 }
 
 impl Episode {
     pub fn due(&mut self, view: &SessionView) -> Due {
         self.settle(view);
         let session_id = view.session_id.clone();
-        if let Reported::RecoveryUnsent { silent_for, attempts } = self.reported {
+        if let Reported::RecoveryUnsent(silent_for, attempts) = self.reported {
             return Due::Event(StallEvent::SelfRecovered { session_id, silent_for, attempts });
         }
         let facts = self.facts(view, view.now);
@@ -128,11 +125,11 @@ impl Episode {
     /// Records that a nudge was typed: the one that was asked for, or a further one.
     pub fn nudge_sent(&mut self, view: &SessionView) {
         self.settle(view);
-        match self.is_unconfirmed {
-            true => self.attempts_at.move_last(view.now),
-            false => self.attempt(view),
+        if std::mem::take(&mut self.is_unconfirmed) {
+            self.attempts_at.0.last_mut().into_iter().for_each(|last| *last = view.now);
+        } else {
+            self.attempt(view);
         }
-        self.is_unconfirmed = false;
         self.open_since = Some(self.idle_since(view));
     }
 
@@ -159,7 +156,7 @@ impl Episode {
         let Decision::Recovered(_) = decide(&facts, &view.config.policy()).decision else { return };
         if self.reported == Reported::Stalled {
             let silent_for = duration(facts.history().idle_since - since);
-            self.reported = Reported::RecoveryUnsent { silent_for, attempts: self.attempts };
+            self.reported = Reported::RecoveryUnsent(silent_for, self.attempts);
         }
         (self.attempts, self.escalated, self.is_unconfirmed, self.open_since) = (0, false, false, None);
     }
@@ -220,10 +217,6 @@ impl LastDay {
         self.0.push(now);
         let surplus = self.0.len().saturating_sub(count_max.max(1) as usize);
         self.0.drain(..surplus);
-    }
-
-    fn move_last(&mut self, now: Moment) {
-        self.0.last_mut().into_iter().for_each(|last| *last = now);
     }
 
     fn count(&self, now: Moment) -> u32 {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::episode::{Due, Episode, Moment, START, SessionView};
-use super::{Outcome, StallConfig, StallEvent};
+use super::{StallConfig, StallEvent, WatchOutcome};
 use crate::rules::{Id, detect_loop, without_middle};
 
 /// A watched session. Its methods never wait, except for each other.
@@ -155,8 +155,8 @@ impl Watched {
     }
 
     /// Whether an escalation was missed so far.
-    pub fn outcome(&self) -> Outcome {
-        self.lock().undelivered.as_deref().cloned().map_or(Outcome::Delivered, Outcome::Undelivered)
+    pub fn outcome(&self) -> WatchOutcome {
+        self.lock().undelivered.as_deref().cloned().map_or(WatchOutcome::Delivered, WatchOutcome::Undelivered)
     }
 
     pub(super) fn next(&self) -> Next {
@@ -210,15 +210,6 @@ impl Watched {
                 tracing::debug!(%session, ?event, "nobody listens");
             }
         }
-    }
-
-    /// Waits until the token is cancelled, and then stops sending; without a token it never returns.
-    pub(super) async fn cancelled(&self) {
-        match &self.token {
-            Some(token) => token.cancelled().await,
-            None => std::future::pending().await,
-        }
-        self.stop();
     }
 
     fn is_over(&self, state: &WatchState) -> bool {

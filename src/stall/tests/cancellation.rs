@@ -26,7 +26,7 @@ async fn a_cancelled_detector_sends_nothing_more_and_leaves_no_task() {
         assert_eq!(inbox.recv().await, None, "{state}: its sender is gone");
         session.reset();
         session.output("still there");
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered, "{state}");
+        assert_eq!(session.join().await.expect("no panic"), WatchOutcome::Delivered, "{state}");
     }
 }
 
@@ -57,7 +57,7 @@ async fn a_detector_that_waits_for_room_or_is_paused_is_cancelled_as_well() {
     assert!(matches!(inbox.recv().await, Some(StallEvent::Stalled { .. })), "it was sent before");
     assert_eq!((inbox.recv().await, tasks()), (None, 0), "room came too late");
     for session in [full, paused] {
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
+        assert_eq!(session.join().await.expect("no panic"), WatchOutcome::Delivered);
     }
 }
 
@@ -83,7 +83,7 @@ async fn with_a_token_that_is_cancelled_already_it_ends_at_once() {
     token.cancel();
     let session = StallDetector::new(id("one"), config()).spawn_until(events, token);
     assert_eq!(inbox.recv().await, None);
-    assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
+    assert_eq!(session.join().await.expect("no panic"), WatchOutcome::Delivered);
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn an_undelivered_escalation_is_the_outcome_of_a_cancelled_detector() {
     drop(inbox);
     sleep(10 * MINUTE).await;
     token.cancel();
-    assert!(matches!(session.join().await, Ok(Outcome::Undelivered(StallEvent::Escalated { .. }))));
+    assert!(matches!(session.join().await, Ok(WatchOutcome::Undelivered(StallEvent::Escalated { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,6 +118,6 @@ async fn a_token_stops_its_registry_and_no_other() {
     }
     assert_eq!(received, 4, "two stalls and two nudges, of the other one");
     let outcomes = cancelled.shutdown().await;
-    assert!(outcomes.iter().all(|(_, outcome)| *outcome.as_ref().expect("no panic") == Outcome::Delivered));
+    assert!(outcomes.iter().all(|(_, outcome)| *outcome.as_ref().expect("no panic") == WatchOutcome::Delivered));
     assert_eq!((outcomes.len(), other.shutdown().await.len(), tasks()), (3, 2, 0));
 }

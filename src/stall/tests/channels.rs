@@ -119,9 +119,9 @@ async fn an_undelivered_escalation_is_logged_once_and_is_the_outcome() {
     let (session, inbox) = narrow(config());
     drop(inbox);
     pass(99.0).await;
-    assert_eq!((session.outcome(), log.text()), (Outcome::Delivered, String::new()), "there is none yet");
+    assert_eq!((session.outcome(), log.text()), (WatchOutcome::Delivered, String::new()), "there is none yet");
     pass(1000.0).await;
-    let Outcome::Undelivered(StallEvent::Escalated { session_id, attempts: 2, .. }) = session.outcome() else {
+    let WatchOutcome::Undelivered(StallEvent::Escalated { session_id, attempts: 2, .. }) = session.outcome() else {
         panic!("{:?}", session.outcome())
     };
     assert_eq!(session_id, id("one"));
@@ -134,7 +134,7 @@ async fn an_undelivered_escalation_is_logged_once_and_is_the_outcome() {
     assert!(!session.is_stalled(), "it still sees signs of life");
     pass(60.0).await;
     assert!(session.is_stalled());
-    assert!(matches!(session.join().await, Ok(Outcome::Undelivered(_))));
+    assert!(matches!(session.join().await, Ok(WatchOutcome::Undelivered(_))));
 }
 
 /// An id may contain anything.
@@ -156,10 +156,10 @@ async fn a_channel_that_closes_while_an_escalation_waits_for_room_loses_it_not()
     let (log, _guard) = logged();
     let (session, inbox) = narrow(StallConfig { nudges_max: 0, ..config() });
     pass(100.0).await;
-    assert_eq!(session.outcome(), Outcome::Delivered);
+    assert_eq!(session.outcome(), WatchOutcome::Delivered);
     drop(inbox);
     settle().await;
-    assert!(matches!(session.outcome(), Outcome::Undelivered(StallEvent::Escalated { .. })));
+    assert!(matches!(session.outcome(), WatchOutcome::Undelivered(StallEvent::Escalated { .. })));
     assert_eq!(log.text().matches("WARN").count(), 1);
 }
 

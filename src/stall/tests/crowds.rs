@@ -75,7 +75,7 @@ async fn each_of_ten_thousand_sessions_has_its_own_clock_and_none_leaves_a_task(
 
     let kept = crowd.registry.get(&name(0)).expect("it is watched");
     let outcomes = crowd.registry.shutdown().await;
-    assert!(outcomes.iter().all(|(_, outcome)| matches!(outcome, Ok(Outcome::Delivered))));
+    assert!(outcomes.iter().all(|(_, outcome)| matches!(outcome, Ok(WatchOutcome::Delivered))));
     assert_eq!((outcomes.len(), crowd.registry.len(), tasks()), (3 * quarter, 0, 0));
     assert_eq!(Arc::strong_count(&kept), 1);
     assert_eq!(crowd.inbox.recv().await, None, "all senders are gone");

@@ -20,7 +20,7 @@ async fn joining_stops_it_and_leaves_nothing() {
         sleep(Duration::from_secs(seconds)).await;
         settle().await;
         assert_eq!(tasks(), 1, "negative control");
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
+        assert_eq!(session.join().await.expect("no panic"), WatchOutcome::Delivered);
         assert_eq!((tasks(), watched.strong_count()), (0, 0), "after {seconds} s");
         while inbox.try_recv().is_ok() {}
         assert_eq!(inbox.recv().await, None, "its sender is gone");
@@ -44,7 +44,7 @@ async fn a_detector_that_waits_for_room_or_is_paused_ends_as_well() {
     paused.pause();
     sleep(2 * MINUTE).await;
     drop(paused);
-    assert_eq!(full.join().await.expect("no panic"), Outcome::Delivered);
+    assert_eq!(full.join().await.expect("no panic"), WatchOutcome::Delivered);
     settle().await;
     assert_eq!(tasks(), 0);
     assert!(matches!(inbox.recv().await, Some(StallEvent::Stalled { .. })));
@@ -61,7 +61,7 @@ async fn nothing_is_sent_once_it_is_stopped() {
     assert_eq!(inbox.recv().await, None);
     session.reset();
     session.nudge_sent();
-    assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
+    assert_eq!(session.join().await.expect("no panic"), WatchOutcome::Delivered);
 }
 
 #[tokio::test(start_paused = true)]
