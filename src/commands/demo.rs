@@ -13,7 +13,9 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use include_dir::{Dir, File, include_dir};
 use owo_colors::{OwoColorize, Style};
+use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::terminal::{print_wrapped, say};
@@ -30,50 +32,25 @@ use crate::text::redact;
 const COLUMNS: u16 = 98;
 const STORY_COLUMNS: usize = 106;
 
-/// What is printed, then happens, then is swept, then shown; and how the sweep ends.
-struct Scene {
-    story: &'static str,
-    happens: &'static str,
-    dry_run: bool,
-    shows: Option<&'static str>,
-    ends: Conclusion,
+/// The files of the demo: what is in its database, and its scenes.
+static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/commands/demo");
+
+/// What `scenes.toml` says.
+#[derive(Deserialize)]
+struct Scenes {
+    scene: Vec<Scene>,
 }
 
-const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None, ends: Conclusion::Done };
-
-const SCENES: [Scene; 5] = [
-    Scene {
-        story: "But agents crash, stop half-way and lose wakes, and tell nobody. Who is really at work?\n\
-                A dry run finds out and writes nothing.",
-        dry_run: true,
-        ..SWEEP
-    },
-    Scene {
-        story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs \
-            or\n\
-                goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is notified at once.\n\
-                Esther is paused and Femi is gone: they are never woken. Of Femi's work people are notified once.",
-        ..SWEEP
-    },
-    Scene {
-        story: "Ten minutes pass (the demo dates every row back). Two agents and chiara-4 got on with it, Maria\n\
-                took ACM-16 over, the other runs failed. One wake did not help there: now it takes a person, not a \
-                wake.",
-        happens: include_str!("demo/ten_minutes.sql"),
-        shows: Some(include_str!("demo/comment.sql")),
-        ..SWEEP
-    },
-    Scene { story: "And once more. Nothing is done twice: until something changes, there is nothing to do.", ..SWEEP },
-    Scene {
-        story: "Then a backup is restored, and the runs of the last hour are not in it: thirty issues that agents \
-            work\n\
-                on look abandoned. When most of the work looks stranded, it is the picture that is wrong: the guard\n\
-                leaves the issues alone and says so, with an exit code of its own (4).",
-        happens: include_str!("demo/lost_runs.sql"),
-        ends: Conclusion::Guarded,
-        ..SWEEP
-    },
-];
+/// What is printed, then happens, then is swept, then shown; and how the sweep ends.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Scene {
+    story: String,
+    happens: Option<String>,
+    dry_run: bool,
+    shows: Option<String>,
+    is_guarded: bool,
+}
 
 pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
     let is_kept = flags.keep || flags.at.is_some() || !databases.is_empty();
@@ -81,9 +58,9 @@ pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, &Wanted::default())?;
-    happen(&mut db, include_str!("demo/company.sql"))?;
+    happen(&mut db, "company.sql")?;
     let at = redact(&format!("sqlite://{}", home.file.display()));
-    let rows = text(&mut db, include_str!("demo/board.sql"))?;
+    let rows = text(&mut db, "board.sql")?;
     say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&rows)));
     if flags.at == Some(DemoAt::Start) {
         let said =
@@ -123,33 +100,40 @@ fn story(text: &str) -> String {
 
 fn play(db: &mut DbConnection, url: &Url) -> Result<Conclusion> {
     let cancel = Cancel::on_signals()?;
-    for scene in SCENES {
-        happen(db, scene.happens)?;
+    for scene in toml::from_str::<Scenes>(file("scenes.toml")?)?.scene {
+        scene.happens.iter().try_for_each(|statements| happen(db, statements))?;
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
-        say(&format!("\n{}\n\n{} {}\n", story(scene.story).cyan(), "$".dimmed(), command.bold()));
+        say(&format!("\n{}\n\n{} {}\n", story(&scene.story).cyan(), "$".dimmed(), command.bold()));
         let mut out = anstream::stdout();
         let mut report = Report::new(Format::Table, Detail::Table, &mut out);
         // The defaults, whatever the environment says.
         let options = Options { dry_run: scene.dry_run, ..Options::of(url.clone()) };
         let conclusion = sweep::run(&options, &cancel, &mut report)?.conclusion;
-        if conclusion != scene.ends {
+        let expected = if scene.is_guarded { Conclusion::Guarded } else { Conclusion::Done };
+        if conclusion != expected {
             return Ok(conclusion);
         }
         if let Some(query) = scene.shows {
             let story = "This is what people read on the issue:".cyan();
-            say(&format!("\n{story}\n\n{}\n", boxed(&text(db, query)?)));
+            say(&format!("\n{story}\n\n{}\n", boxed(&text(db, &query)?)));
         }
     }
     Ok(Conclusion::Done)
 }
 
-fn happen(db: &mut DbConnection, statements: &str) -> Result<()> {
+fn file(name: &str) -> Result<&'static str> {
+    FILES.get_file(name).and_then(File::contents_utf8).with_context(|| format!("the demo has no file {name}"))
+}
+
+fn happen(db: &mut DbConnection, name: &str) -> Result<()> {
+    let statements = file(name)?;
     db.in_transaction(Access::Write, &Timeouts::default(), |db| db.batch_execute(statements))
         .map_err(Error::from)
         .context("playing the demo's company")
 }
 
-fn text(db: &mut DbConnection, query: &str) -> Result<String> {
+fn text(db: &mut DbConnection, name: &str) -> Result<String> {
+    let query = file(name)?;
     let read = |db: &mut Db| diesel::select(sql::<Text>(query)).get_result(db);
     db.in_transaction(Access::ReadOnly, &Timeouts::default(), read)
         .map_err(Error::from)

@@ -12,8 +12,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::statement::{Statement, StatementSource};
 use crate::rules::session::Activity;
@@ -47,12 +46,8 @@ pub fn parse_osc(parameters: &[&[u8]]) -> Option<Signal> {
         }
         [b"7501", rest @ ..] => status("program status (OSC 7501)", &text(rest)),
         [b"9999", rest @ ..] => {
-            #[derive(Deserialize)]
-            struct Json {
-                state: String,
-            }
-            let json: Json = serde_json::from_str(&text(rest)).ok()?;
-            status("program status (OSC 9999)", &json.state)
+            let json: Value = serde_json::from_str(&text(rest)).ok()?;
+            status("program status (OSC 9999)", json["state"].as_str()?)
         }
         [b"133", b"C", ..] => status("shell integration (OSC 133)", "working"),
         [b"133", b"A" | b"B" | b"D", ..] => status("shell integration (OSC 133)", "done"),
@@ -93,21 +88,10 @@ const QUESTION_MAX: usize = 300;
 /// The fields of a tool's input that say what it would do.
 const INPUTS: [&str; 4] = ["command", "file_path", "path", "url"];
 
-/// The fields of the events of hooks: of Claude Code, Gemini CLI, Codex's `notify`, and custom ones (`state`, `kind`,
+/// The texts in the events of hooks: of Claude Code, Gemini CLI, Codex's `notify`, and custom ones (`state`, `kind`,
 /// `question`).
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct EventFields {
-    hook_event_name: String,
-    notification_type: String,
-    message: String,
-    tool_name: String,
-    tool_input: Value,
-    r#type: String,
-    state: String,
-    kind: Option<String>,
-    question: String,
-}
+const TEXTS: [&str; 8] =
+    ["hook_event_name", "notification_type", "message", "tool_name", "type", "state", "kind", "question"];
 
 /// What the event of a hook means.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,13 +104,16 @@ pub struct HookEvent {
 
 /// An event reduced to the fields that are read: agents pass all that a tool returned. None if it is no JSON object.
 pub fn shortened(json: &str) -> Option<String> {
-    const TEXTS: [&str; 8] =
-        ["hook_event_name", "notification_type", "message", "tool_name", "type", "state", "kind", "question"];
-    let mut event: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
+    let mut event: Map<String, Value> = serde_json::from_str(json).ok()?;
     event.retain(|name, value| match name.as_str() {
         "tool_input" => value.is_string() || value.is_object(),
         name => TEXTS.contains(&name) && value.is_string(),
     });
+    let shorten = |value: &mut Value| {
+        if let Value::String(text) = value {
+            *text = text.chars().take(QUESTION_MAX).collect();
+        }
+    };
     if let Some(Value::Object(input)) = event.get_mut("tool_input") {
         input.retain(|name, _| INPUTS.contains(&name.as_str()));
         input.values_mut().for_each(shorten);
@@ -135,64 +122,57 @@ pub fn shortened(json: &str) -> Option<String> {
     Some(Value::Object(event).to_string())
 }
 
-fn shorten(value: &mut Value) {
-    if let Value::String(text) = value {
-        *text = text.chars().take(QUESTION_MAX).collect();
-    }
-}
-
 impl HookEvent {
     /// Parses an event; None if it says nothing of the agent's state, or is no JSON.
     pub fn parse(json: &str) -> Option<HookEvent> {
-        let fields: EventFields = serde_json::from_str(json).ok()?;
-        let name =
-            [&fields.hook_event_name, &fields.r#type, &fields.state].into_iter().find(|name| !name.is_empty())?;
-        let (activity, kind) = meaning(&fields, name)?;
-        let question = match activity {
-            Activity::Waiting => question(&fields),
-            Activity::Working | Activity::Idle | Activity::Exhausted => String::new(),
-        };
+        let event: Map<String, Value> = serde_json::from_str(json).ok()?;
+        let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+        let name = ["hook_event_name", "type", "state"].into_iter().map(text).find(|name| !name.is_empty())?;
+        let kind = event.get("kind").and_then(Value::as_str);
+        let (activity, kind) = meaning(name, kind, text("notification_type"), text("message"))?;
+        // What the tool would do, or else how the event describes what it asks.
+        let input = |name| event.get("tool_input")?.get(name)?.as_str();
+        let texts = ["question", "message", "tool_name"].map(text);
+        let mut asked = INPUTS.into_iter().filter_map(input).chain(texts).filter(|_| activity == Activity::Waiting);
+        let question = asked.find(|text| !text.is_empty()).unwrap_or_default();
+        let question = redact(question).chars().take(QUESTION_MAX).collect();
         let (source, evidence) = (StatementSource::Event, format!("its event {}", redact(name)));
         Some(HookEvent {
             statement: Statement { activity, kind: kind.map(redact), question, resumes: None, source, evidence },
-            is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
+            is_progress: matches!(name, "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
         })
     }
 }
 
-fn meaning<'a>(fields: &'a EventFields, name: &str) -> Option<(Activity, Option<&'a str>)> {
-    let by_notification = match fields.notification_type.as_str() {
-        "permission_prompt" | "ToolPermission" => Some((Activity::Waiting, Some("permission"))),
-        "idle_prompt" => Some((Activity::Idle, None)),
-        "auth_required" => Some((Activity::Waiting, Some("login"))),
-        "" if fields.message.contains("permission") => Some((Activity::Waiting, Some("permission"))),
-        "" if fields.message.contains("waiting for your input") => Some((Activity::Idle, None)),
-        "" if fields.message.contains("needs your ") => Some((Activity::Waiting, Some("question"))),
-        other if other.contains("permission") => Some((Activity::Waiting, Some("permission"))),
-        other if other.starts_with("elicitation") || other.contains("needs_input") => {
-            Some((Activity::Waiting, Some("question")))
-        }
-        _ => None,
-    };
+/// The state that an event of this name reports, and the kind of question if it asks one.
+fn meaning<'a>(
+    name: &str,
+    kind: Option<&'a str>,
+    notification: &str,
+    message: &str,
+) -> Option<(Activity, Option<&'a str>)> {
+    let asks = |kind| Some((Activity::Waiting, Some(kind)));
+    let is_idle = Some((Activity::Idle, None));
     match name {
-        "Notification" => by_notification,
-        "Elicitation" => Some((Activity::Waiting, Some("question"))),
-        "PermissionRequest" | "approval-requested" => Some((Activity::Waiting, Some("permission"))),
-        "Stop" | "AfterAgent" | "agent-turn-complete" => Some((Activity::Idle, None)),
+        "Notification" => match notification {
+            "permission_prompt" | "ToolPermission" => asks("permission"),
+            "idle_prompt" => is_idle,
+            "auth_required" => asks("login"),
+            "" if message.contains("permission") => asks("permission"),
+            "" if message.contains("waiting for your input") => is_idle,
+            "" if message.contains("needs your ") => asks("question"),
+            other if other.contains("permission") => asks("permission"),
+            other if other.starts_with("elicitation") || other.contains("needs_input") => asks("question"),
+            _ => None,
+        },
+        "Elicitation" => asks("question"),
+        "PermissionRequest" | "approval-requested" => asks("permission"),
+        "Stop" | "AfterAgent" | "agent-turn-complete" => is_idle,
         "UserPromptSubmit" | "BeforeAgent" | "PreToolUse" | "BeforeTool" | "PostToolUse" | "AfterTool" => {
             Some((Activity::Working, None))
         }
-        state => Activity::parse(state).map(|activity| (activity, fields.kind.as_deref())),
+        state => Activity::parse(state).map(|activity| (activity, kind)),
     }
-}
-
-/// What an event asks: what the tool would do, or else how the event describes it.
-fn question(fields: &EventFields) -> String {
-    let input = |name: &str| fields.tool_input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let tool = INPUTS.into_iter().find_map(input);
-    let texts = [tool.unwrap_or_default(), &fields.question, &fields.message, &fields.tool_name];
-    let question = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    redact(question).chars().take(QUESTION_MAX).collect()
 }
 
 #[cfg(test)]

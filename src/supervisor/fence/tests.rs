@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 
 use super::*;
 use crate::supervisor::probe::TerminalProbe;
+use crate::supervisor::probe::tests::in_raw_mode;
 use crate::supervisor::record::Nudges;
 
 /// Claude Code, which shows what was typed at the first look after it, and another screen from then on.
@@ -50,7 +51,7 @@ fn composer(draft: &str) -> String {
 /// Whether a message is sent to an agent that shows this after the message stood in its composer; and the keys.
 fn sent_beside(message: &str, later: &str) -> (bool, String) {
     let record = SharedRecord::new(Nudges::Known);
-    record.lock().runs(TerminalProbe::in_raw_mode("claude"), (24, 80));
+    record.lock().runs(in_raw_mode("claude"), (24, 80));
     let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
     record.lock().output(composer("").as_bytes(), a_while_ago);
     let mut claude =

@@ -1,6 +1,6 @@
 use super::*;
 use crate::screen::{Capture, Emulator};
-use crate::supervisor::probe::TerminalProbe;
+use crate::supervisor::probe::tests::in_raw_mode;
 
 const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
 
@@ -170,7 +170,7 @@ fn the_log_is_not_held_in_more_than_a_megabyte() {
 /// Claude Code with this draft in its composer, and the cursor so many columns behind its mark.
 fn composing(draft: &str, column: usize) -> Record {
     let mut record = Record { nudges: Nudges::Known, ..Record::default() };
-    record.runs(TerminalProbe::in_raw_mode("claude"), (24, 80));
+    record.runs(in_raw_mode("claude"), (24, 80));
     record.output(screen_with(draft, column).as_bytes(), Instant::now());
     record.snapshot(true, HOUR, Instant::now());
     record
