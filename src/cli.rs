@@ -10,5 +10,5 @@ pub use command_line::{
     MigrateFlags, NotifyCommand, NudgeFlags, QuarantineCommand, ReleaseFlags, SessionCommand, SessionFlags,
     StatusFlags, StepCommand, StepFlags, SubjectName, WakeFlags, WatchCommand, WatchFlags,
 };
-pub use help::{EXIT_CODES, command, examples_of, page_of};
+pub use help::{ManualSection, command, examples_of, manual_sections, page_of};
 pub use read::{read_subject, render_mistake};

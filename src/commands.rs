@@ -19,11 +19,12 @@ use anyhow::Result;
 
 use crate::cli::{Cli, Command, NotifyCommand};
 use crate::conclusion::Conclusion;
+use crate::report::Format;
 use crate::settings::Environment;
 use crate::settings::file::complete;
 use crate::settings::resolve::CommonFlags;
 use crate::telemetry::{self, Audience, Loudness};
-use terminal::OutputOptions;
+use terminal::{Layout, OutputOptions};
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
@@ -31,7 +32,8 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // What sweeps log of copies that are gone in a moment is of no use to anybody who did not ask for it.
     let is_on_copies = matches!(command, Some(Command::Host(_))) && verbose == 0;
     let loudness = Loudness::of(quiet || is_on_copies, verbose);
-    let output = OutputOptions { layout: format.into(), is_quiet: quiet };
+    let layout = if format == Format::Table { Layout::Table } else { Layout::Json };
+    let output = OutputOptions { layout, is_quiet: quiet };
     let environment = match command {
         // What is about the program alone works whatever is set.
         Some(Command::Completions(flags)) => return completions::run(&flags),
@@ -55,20 +57,20 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         None => run::run(sweep, format, loudness, environment),
         Some(Command::Daemon(scope)) => services::daemon(scope, typed, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, output, environment),
-        Some(Command::Status(flags)) => look::status(flags, output.layout, environment),
-        Some(Command::Attention(flags)) => look::attention(flags, output.layout, environment),
+        Some(Command::Status(flags)) => look::status(flags, layout, environment),
+        Some(Command::Attention(flags)) => look::attention(flags, layout, environment),
         Some(Command::Page) => services::page(environment),
-        Some(Command::Notify(NotifyCommand::Test)) => config::test_notifications(output.layout, environment),
-        Some(Command::Explain(subject)) => look::explain(subject, output.layout, environment),
+        Some(Command::Notify(NotifyCommand::Test)) => config::test_notifications(layout, environment),
+        Some(Command::Explain(subject)) => look::explain(subject, layout, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Mcp(flags)) => services::mcp(flags, environment),
-        Some(Command::Host(command)) => host::run(&command, output.layout, environment),
+        Some(Command::Host(command)) => host::run(&command, layout, environment),
         Some(Command::Wake(flags)) => ask::wake(flags, output, environment),
         Some(Command::Session(command)) => ask::session(command, output, environment),
         Some(Command::Step(command)) => ask::step(command, output, environment),
         Some(Command::Exempt(command)) => left_alone::exempt(command, output, environment),
         Some(Command::Quarantine(command)) => left_alone::quarantine(command, output, environment),
-        Some(Command::Config) => config::run(output.layout, typed.file.as_deref(), environment),
+        Some(Command::Config) => config::run(layout, typed.file.as_deref(), environment),
         Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };
     ran.map_err(|error| environment.locate(error))

@@ -20,6 +20,14 @@ struct HelpTexts {
     #[serde(rename = "page")]
     pages: Vec<HelpPage>,
     offers: BTreeMap<String, OfferedSetting>,
+    manual: Vec<ManualSection>,
+}
+
+/// A section that all manual pages have: names, and what each means.
+#[derive(Deserialize)]
+pub struct ManualSection {
+    pub title: String,
+    pub entries: Vec<(String, String)>,
 }
 
 /// What there is to know of one command besides its options.
@@ -65,19 +73,10 @@ struct OfferedSetting {
 static TEXTS: LazyLock<HelpTexts> =
     LazyLock::new(|| toml::from_str(include_str!("help/pages.toml")).expect("a file that is as it describes itself"));
 
-/// What each exit code means.
-pub const EXIT_CODES: &[(&str, &str)] = &[
-    ("0", "done, or nothing to do"),
-    ("1", "some failed; what was asked for is refused; or the answer was not yes"),
-    ("2", "with --detailed-exitcode: something was (in a dry run: would be) done"),
-    ("4", "the guard left a kind alone: too much of it looks stranded"),
-    ("64", "wrong arguments"),
-    ("69", "the database is unavailable; try again"),
-    ("75", "everything that was left was busy; try again"),
-    ("78", "wrong settings, rights or schema; trying again does not help"),
-    ("130", "ended by Ctrl-C, after what was in hand"),
-    ("143", "ended by SIGTERM, after what was in hand"),
-];
+/// The sections that all manual pages have; the last one has the exit codes.
+pub fn manual_sections() -> &'static [ManualSection] {
+    &TEXTS.manual
+}
 
 /// Sweep's command line with all its texts.
 pub fn command() -> Command {
@@ -184,7 +183,8 @@ fn render_examples(examples: &[&Example]) -> String {
 }
 
 fn render_exit_codes() -> String {
-    let lines = EXIT_CODES.iter().map(|(code, what)| format!("  {code:>3}  {what}"));
+    let entries = manual_sections().last().into_iter().flat_map(|section| &section.entries);
+    let lines = entries.map(|(code, what)| format!("  {code:>3}  {what}"));
     format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 

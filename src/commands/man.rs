@@ -9,32 +9,9 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::terminal::say;
-use crate::cli::{self, EXIT_CODES, ManFlags, examples_of, page_of};
+use crate::cli::{self, ManFlags, ManualSection, examples_of, manual_sections, page_of};
 use crate::conclusion::{Conclusion, some_failed};
 use crate::files;
-
-/// What is read besides the settings.
-const ENVIRONMENT: &[(&str, &str)] = &[
-    ("DATABASE_URL", "The database: postgres://… or sqlite://PATH."),
-    ("DATABASE_URL_FILE", "A file that holds it, where a password is better kept."),
-    ("PGHOST, PGUSER, PGPASSWORD, …", "What libpq reads, where the database's URL leaves it out."),
-    (
-        "SWEEP_…",
-        "A setting each, as SWEEP_ORPHAN_GRACE for --set orphan_grace=5m. sweep config lists all of them with their \
-         defaults.",
-    ),
-    ("SWEEP_CONFIG", "A file of settings, as for --config."),
-    ("SWEEP_LOG, SWEEP_LOG_FORMAT", "What is logged on stderr: warn, sweep=debug; and how: text, json."),
-    ("NO_COLOR", "If it is set, nothing is coloured."),
-];
-
-const FILES: &[(&str, &str)] = &[
-    (
-        "~/.local/share/sweep/sweep.db",
-        "The embedded database, where no other is named; below $XDG_DATA_HOME, or in $STATE_DIRECTORY.",
-    ),
-    ("~/.local/share/sweep/sessions/", "What watched agents printed before they crashed."),
-];
 
 pub fn run(flags: &ManFlags) -> Result<Conclusion> {
     let mut command = cli::command().disable_help_subcommand(true);
@@ -94,10 +71,10 @@ fn own_sections(path: &[&str], related: &[String]) -> Roff {
             roff.control("PP", []).text([roman(notes)]);
         }
     }
-    for (title, entries) in [("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES), ("EXIT STATUS", EXIT_CODES)] {
-        roff.control("SH", [title]);
+    for ManualSection { title, entries } in manual_sections() {
+        roff.control("SH", [title.as_str()]);
         for (name, what) in entries {
-            roff.control("TP", []).text([bold(*name)]).text([roman(*what)]);
+            roff.control("TP", []).text([bold(name)]).text([roman(what)]);
         }
     }
     roff.control("SH", ["SEE ALSO"]);

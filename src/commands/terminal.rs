@@ -9,7 +9,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use crate::report::grid::ROWS_MAX;
-use crate::report::{Format, page};
+use crate::report::page;
 use crate::sweep::Cancel;
 
 /// How soon Ctrl-C is noticed.
@@ -60,15 +60,6 @@ pub enum Layout {
     Table,
     /// One document.
     Json,
-}
-
-impl From<Format> for Layout {
-    fn from(format: Format) -> Layout {
-        match format {
-            Format::Table => Layout::Table,
-            Format::Json | Format::Ndjson => Layout::Json,
-        }
-    }
 }
 
 impl Layout {

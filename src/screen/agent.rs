@@ -39,53 +39,42 @@ pub fn is_runner(name: &str) -> bool {
 }
 
 /// One agent, as its file describes it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Agent {
     /// The agent's name, for people.
     pub name: String,
     /// Whether the rules for all programs come before its own.
-    #[serde(default)]
     after_generic: bool,
     /// How the path of its program ends, as in `/usr/bin/node /usr/lib/…/gemini`.
-    #[serde(default)]
     commands: Vec<String>,
     /// An argument of its process that runs commands for all who started it, in their directories.
     pub server: Option<String>,
     /// What its titles and notifications mean: the first that matches counts.
-    #[serde(default)]
     said: Vec<SelfReport>,
     /// What its screens mean: the first rule that matches counts.
-    #[serde(default)]
     rules: Vec<Rule>,
     /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
     /// Whole rows that may stand below an idle composer, as they are recorded: any other may be a question. What
     /// varies in them, such as a path or a model, is known by its form, and never by a text of several words.
-    #[serde(default)]
     below: Vec<Pattern>,
     /// What one key answers: it asks beside the cursor, and in the last rows above the composer.
-    #[serde(default)]
     answers: Vec<Pattern>,
     /// What else asks directly above the composer, or beside the cursor in what is no suggestion.
-    #[serde(default)]
     asks: Vec<Pattern>,
     /// Rows in which agents list commands of their own, while one is typed.
-    #[serde(default)]
     commands_listed: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
     /// How a tip begins. The rows into which the agent wraps it follow, up to a mark.
     tip: Option<Pattern>,
     /// Rows that change without any progress.
-    #[serde(default)]
     status_rows: Vec<Pattern>,
     /// The keys that clear its composer.
-    #[serde(default)]
     pub clear: Option<String>,
     /// Arguments that make it call `sweep watch event`, for this process alone. `{sweep}` stands for this program,
     /// escaped as in a string of JSON or TOML, and `{sweep in a shell}` for the same, quoted for a shell.
-    #[serde(default)]
     pub hook_arguments: Vec<String>,
 }
 
