@@ -74,10 +74,9 @@ fn ask(
         make_host_calls(&answered, by_host, host_url, key, &timeouts)?;
         let (issue, agent, by) = (answered.label.clone(), answered.agent().cloned(), asked.by.clone());
         database.ask(&timeouts, move |database| {
-            let mut store = database.open_to(Purpose::Ask(request))?;
-            let noted = store
-                .db
-                .in_transaction(Access::Write, &timeouts, |db| record_host_call(db, &issue, agent.as_ref(), &by));
+            let mut db = database.open_to(Purpose::Ask(request))?.db;
+            let noted =
+                db.in_transaction(Access::Write, &timeouts, |db| record_host_call(db, &issue, agent.as_ref(), &by));
             let explain = |abort: Abort| database.explain(abort.into());
             noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
         })?;
@@ -132,34 +131,29 @@ fn make_host_calls(
         return Err(asked.refused(by_host, Some(how)).into());
     };
     let client = HttpClient::new(timeouts.question());
-    let key = key.map(|key| bearer(&key)).transpose()?;
+    let key = key.as_ref().map(|key| key.expose_secret());
+    if key.is_some_and(|key| key.is_empty() || !key.chars().all(|c| c.is_ascii_graphic())) {
+        return Err(config("SWEEP_HOST_KEY: expected visible characters of ASCII alone, without spaces").into());
+    }
+    let headers: Vec<_> = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
     let began = Instant::now();
     for (made, (path, body)) in calls.iter().enumerate() {
         let target = Target::parse(&format!("{}{path}", url.as_str()), true);
         let target = target.map_err(|why| config(format!("SWEEP_HOST_URL: {why}")))?;
-        let message = HttpMessage { headers: key.iter().cloned().collect(), body: body.to_string() };
+        let message = HttpMessage { headers: headers.clone(), body: body.to_string() };
         let answer = match began.elapsed() < timeouts.question() || made == 0 {
             true => client.call(&target, &message),
             false => Err(SendError { why: "the calls before it took too long".to_owned(), is_down: true }),
         };
         answer.map_err(|SendError { why, is_down }| {
             let became = if is_down { "it is not known whether the host was told" } else { "the host changed nothing" };
-            let before = match made {
-                0 => String::new(),
-                n => format!("; {} before it succeeded", counted(n as i64, "call", "calls")),
-            };
+            let before =
+                (made != 0).then(|| format!("; {} before it succeeded", counted(made as i64, "call", "calls")));
+            let before = before.unwrap_or_default();
             let (kind, name) = (asked.kind, asked.label.name());
             let said = format!("wake: {kind} {name}: its host's call failed, and {became}{before}: {why}");
             if is_down { unavailable(said) } else { some_failed(said) }
         })?;
     }
     Ok(())
-}
-
-fn bearer(key: &SecretString) -> Result<(&'static str, String)> {
-    let key = key.expose_secret();
-    match !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic()) {
-        true => Ok(("authorization", format!("Bearer {key}"))),
-        false => Err(config("SWEEP_HOST_KEY: expected visible characters of ASCII alone, without spaces").into()),
-    }
 }

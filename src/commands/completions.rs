@@ -36,10 +36,8 @@ use crate::text::redact;
 const VARIABLE: &str = "SWEEP_COMPLETE";
 
 pub fn run(flags: &CompletionsFlags) -> Result<Conclusion> {
-    let shell = flags.shell.to_string();
-    let mut script = Vec::new();
-    let shells = Shells::builtins();
-    let registered = shells.completer(&shell).context("a shell that is known")?;
+    let (shells, mut script) = (Shells::builtins(), Vec::new());
+    let registered = shells.completer(&flags.shell.to_string()).context("a shell that is known")?;
     registered.write_registration(VARIABLE, "sweep", "sweep", "sweep", &mut script)?;
     say(&String::from_utf8_lossy(&script));
     Ok(Conclusion::Done)
@@ -108,7 +106,8 @@ impl NamingArgument {
         let environment = complete(Environment::of_process(), &typed)?;
         let mut store = find_database(&environment)?.open_to(Purpose::Look)?;
         let kinds = store.kinds.clone();
-        let exempts = line.exempts();
+        // The kind that stands on the line: of subject, or what else can be exempt.
+        let exempts = Exempts::ALL.iter().copied().find(|of| line.0.iter().any(|word| word == of.name()));
         let is_named = |kind: Kind| match self {
             NamingArgument::Session => kind == Kind::Session,
             NamingArgument::Issue => kind == Kind::Issue,
@@ -157,10 +156,5 @@ impl TypedLine {
         let joined = self.0.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
         let apart = || self.0.iter().skip_while(|word| *word != option).nth(1).map(String::as_str);
         joined.or_else(apart).map(str::to_owned)
-    }
-
-    /// The kind that stands on it: of subject, or what else can be exempt.
-    fn exempts(&self) -> Option<Exempts> {
-        Exempts::ALL.iter().copied().find(|of| self.0.iter().any(|word| word == of.name()))
     }
 }

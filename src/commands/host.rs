@@ -75,35 +75,26 @@ fn verify(flags: &HostVerifyFlags, layout: Layout, environment: &Environment) ->
     let certificate = verify::verify(&options, &cancel, &mut |check| trying.now(check));
     drop(trying);
     let certificate = certificate.map_err(|error| options.database.explain(error))?;
-    match layout {
-        Layout::Json => say(&format!("{:#}\n", json!(certificate))),
-        Layout::Table => say(&certificate::render(&certificate)),
-    }
+    let is_json = layout == Layout::Json;
+    say(&if is_json { format!("{:#}\n", json!(certificate)) } else { certificate::render(&certificate) });
     Ok(certificate.conclusion())
 }
 
 /// The one that an operator names, in either way. One that is named is trusted.
 pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc<Host>>, Failure> {
-    match directory {
-        Some(directory) => {
-            let host = folders::in_directory(directory)?;
-            folders::trust(&host);
-            Ok(Some(host))
-        }
-        None => Ok(name.and_then(folders::named)),
-    }
+    let Some(directory) = directory else { return Ok(name.and_then(folders::named)) };
+    let host = folders::in_directory(directory)?;
+    folders::trust(&host);
+    Ok(Some(host))
 }
 
 fn show(flags: &HostShowFlags, layout: Layout) -> Result<()> {
     let Some(host) = wanted(flags.of.host, flags.of.host_dir.as_deref())? else { return Ok(()) };
     match (flags.files, layout) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
-        (false, layout) => layout.print_list(
-            "hosts",
-            (&[host.describe()], 0),
-            |host| json!(host),
-            |hosts| hosts.iter().map(page).collect(),
-        ),
+        (false, layout) => {
+            layout.print_list("hosts", (&[host.describe()], 0), |host| json!(host), |hosts| page(&hosts[0]))
+        }
     }
     Ok(())
 }

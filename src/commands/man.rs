@@ -1,6 +1,5 @@
 //! `sweep man`: the manual pages, one for each command.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -54,12 +53,11 @@ fn rendered(command: &Command, path: &[&str]) -> Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    own_sections(path, &siblings(command, path)).to_writer(&mut page)?;
-    page.flush()?;
+    own_sections(command, path).to_writer(&mut page)?;
     Ok(page)
 }
 
-fn own_sections(path: &[&str], related: &[String]) -> Roff {
+fn own_sections(command: &Command, path: &[&str]) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXAMPLES"]);
     for (what, line) in examples_of(path) {
@@ -78,17 +76,13 @@ fn own_sections(path: &[&str], related: &[String]) -> Roff {
         }
     }
     roff.control("SH", ["SEE ALSO"]);
-    let listed = related.iter().enumerate().flat_map(|(n, name)| {
+    // The page above it and those below it; of the main page all commands.
+    let above = path.split_last().map(|(_, above)| name_of(above));
+    let below = command.get_subcommands().map(|below| name_of(&[path, &[below.get_name()]].concat()));
+    let listed = above.into_iter().chain(below).enumerate().flat_map(|(n, name)| {
         let comma = if n == 0 { "" } else { ", " };
-        [roman(comma), bold(name.as_str()), roman("(1)")]
+        [roman(comma), bold(name), roman("(1)")]
     });
     roff.text(listed.collect::<Vec<_>>());
     roff
-}
-
-/// The page above it and those below it; of the main page all commands.
-fn siblings(command: &Command, path: &[&str]) -> Vec<String> {
-    let above = path.split_last().map(|(_, above)| name_of(above));
-    let below = command.get_subcommands().map(|below| name_of(&[path, &[below.get_name()]].concat()));
-    above.into_iter().chain(below).collect()
 }
