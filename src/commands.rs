@@ -20,9 +20,7 @@ use anyhow::Result;
 use crate::cli::{Cli, Command, NotifyCommand};
 use crate::conclusion::Conclusion;
 use crate::report::Format;
-use crate::settings::Environment;
-use crate::settings::file::complete;
-use crate::settings::resolve::CommonFlags;
+use crate::settings::{CommonFlags, Environment, complete};
 use crate::telemetry::{self, Audience, Loudness};
 use terminal::{Layout, OutputOptions};
 

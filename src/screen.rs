@@ -13,8 +13,9 @@ mod statement;
 pub use agent::{Agent, Agents, condensed, is_runner};
 pub use emulator::{Capture, Emulator, LineMode, Look};
 pub use motion::Motion;
-pub use report::HookEvent;
-pub use statement::{ActivityTracker, KnownActivity, Statement, resumes_at};
+pub use report::{HookEvent, Signal, VARIABLE, parse_osc, shortened};
+pub(crate) use rule::{Pattern, Rule, ScreenText, plain, question_of};
+pub use statement::{ActivityTracker, KnownActivity, Statement, StatementSource, resumes_at};
 
 #[cfg(test)]
 mod tests;

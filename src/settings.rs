@@ -11,6 +11,8 @@ pub mod file;
 pub mod resolve;
 pub mod table;
 
+pub use database::{create_database, find_database, find_databases};
 pub use definition::Assignment;
 pub use environment::{Environment, TypedSettings};
-pub use resolve::{PageSettings, Settings};
+pub use file::complete;
+pub use resolve::{CommonFlags, PageSettings, ScopeFlags, Settings, SweepFlags, apply_policy, notify, policy};

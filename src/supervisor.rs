@@ -31,14 +31,18 @@ use tracing::debug;
 use crate::store::work::supervision::{self, Close};
 use crate::store::{Access, Db, DbConnection};
 use crate::text::redact;
-use backend::{Backend, WatchEvent};
+pub(crate) use alerts::Alerts;
+pub(crate) use backend::{Backend, ProcessEnd, WatchEvent};
 use event_loop::{EventLoop, WatchProgress};
-use hook_socket::HookSocket;
-use keeper::{Keeper, KeeperOptions};
-use output::Log;
-use record::{Nudges, SharedRecord};
-use terminal::{AgentCommand, RawMode, Terminal};
-use tmux::{Pane, WatchedPane};
+pub(crate) use fence::{TypingTarget, deliver};
+pub(crate) use hook_socket::HookSocket;
+pub(crate) use keeper::{Examiner, Keeper, KeeperCall, KeeperOptions, LEFT_AFTER};
+pub(crate) use output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, Log, LogBuffer, redacted};
+pub(crate) use probe::TerminalProbe;
+pub(crate) use processes::{Process, is_shell, is_shell_name, reads_alone, remote, terminals_from};
+pub(crate) use record::{DRAWING_LASTS, Draft, Nudges, SharedRecord, Snapshot};
+pub(crate) use terminal::{AgentCommand, RawMode, Terminal};
+pub(crate) use tmux::{Pane, WatchedPane};
 
 /// What a watch supervises.
 pub enum WatchTarget {
@@ -145,7 +149,7 @@ fn print_withheld(target: &WatchTarget) {
 
 /// Prints that nobody knows which agent this is: the operator may take it to be one whose screens are known.
 fn print_remote(target: &WatchTarget) {
-    if let Some(program) = processes::remote(&target.foreground()) {
+    if let Some(program) = remote(&target.foreground()) {
         print_notice(&format!(
             "which agent runs behind {program} is not seen: only questions are known of it, and nothing is typed into \
                 it (unless --nudge idle is given). Start sweep watch on the other side to have it known"

@@ -12,11 +12,9 @@ use super::terminal::{Layout, print_wrapped, say_done};
 use crate::conclusion::{self, Conclusion};
 use crate::notify::trial::send_tests;
 use crate::report::grid::with_header;
-use crate::settings::Environment;
-use crate::settings::database::find_database;
 use crate::settings::effective::{Origin, Setting, effective};
-use crate::settings::resolve::{self, ScopeFlags};
 use crate::settings::table::all;
+use crate::settings::{Environment, ScopeFlags, find_database, resolve};
 use crate::telemetry;
 use crate::text::redact;
 

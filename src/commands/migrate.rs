@@ -7,8 +7,7 @@ use super::terminal::{Layout, OutputOptions, is_confirmed, is_interactive, print
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::rules::display::counted;
-use crate::settings::Environment;
-use crate::settings::database::{create_database, find_database};
+use crate::settings::{Environment, create_database, find_database};
 use crate::store::Access;
 use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{

@@ -3,9 +3,7 @@
 use anyhow::{Error, Result};
 
 use crate::rules::Kind;
-use crate::settings::Environment;
-use crate::settings::database::find_database;
-use crate::settings::resolve::policy;
+use crate::settings::{Environment, find_database, policy};
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::errors::Refused;
 use crate::store::hosts::rights::Purpose;

@@ -11,10 +11,9 @@ use crate::conclusion::Conclusion;
 use crate::daemon::Resolved;
 use crate::mcp::McpOptions;
 use crate::page::Viewed;
-use crate::settings::database::find_database;
-use crate::settings::file::complete;
-use crate::settings::resolve::{ScopeFlags, SweepFlags};
-use crate::settings::{Environment, PageSettings, Settings, TypedSettings, resolve, table};
+use crate::settings::{
+    Environment, PageSettings, ScopeFlags, Settings, SweepFlags, TypedSettings, complete, find_database, resolve, table,
+};
 
 pub fn daemon(scope: ScopeFlags, typed: TypedSettings, environment: &Environment) -> Result<Conclusion> {
     let resolve = |scope: &ScopeFlags, environment: &Environment| -> Result<Resolved> {

@@ -9,10 +9,7 @@ use std::sync::LazyLock;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
-use super::emulator::Look;
-use super::report::Signal;
-use super::rule::{Pattern, Rule, ScreenText, plain, question_of};
-use super::statement::{Statement, StatementSource};
+use super::{Look, Pattern, Rule, ScreenText, Signal, Statement, StatementSource, plain, question_of};
 use crate::rules::session::Activity;
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use vt100::{Cell, Parser, Screen};
 
-use super::report::Signal;
+use super::Signal;
 use crate::rules::display::is_invisible;
 use sequences::{
     CANCEL, Corrections, DeviceStrings, Odd, OutOfBand, TITLE_MAX, TO_THE_FIRST_ROW, TO_THE_LAST_COLUMN,

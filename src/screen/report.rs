@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde_json::{Map, Value};
 
-use super::statement::{Statement, StatementSource};
+use super::{Statement, StatementSource};
 use crate::rules::session::Activity;
 use crate::text::redact;
 

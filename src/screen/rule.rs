@@ -10,8 +10,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::emulator::{LineMode, Look};
-use super::statement::{Statement, StatementSource};
+use super::{LineMode, Look, Statement, StatementSource};
 use crate::rules::session::Activity;
 use crate::text::redact;
 

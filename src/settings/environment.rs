@@ -17,7 +17,7 @@ use tracing::warn;
 use super::definition::{Assignment, PREFIX, Parser, is_of_sweep, variable};
 use crate::conclusion::{Failure, conclusion_of, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
-use crate::screen::report::VARIABLE;
+use crate::screen::VARIABLE;
 use crate::text::redact;
 
 /// The variables, as they came, and where each came from.

@@ -8,10 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGQUIT, SIGWINCH};
 
-use super::backend::{Backend, ProcessEnd, WatchEvent};
-use super::keeper::{Examiner, KeeperCall};
-use super::output::Log;
-use super::record::SharedRecord;
+use super::{Backend, Examiner, KeeperCall, Log, ProcessEnd, SharedRecord, WatchEvent};
 use crate::rules::Id;
 use crate::rules::display::is_invisible;
 use crate::store::work::supervision::{ClaimedCommand, What};

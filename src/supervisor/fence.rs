@@ -11,7 +11,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::record::{Draft, SharedRecord};
+use super::{Draft, SharedRecord};
 
 /// The pause between a message and the return key: many programs take both together for a paste.
 const BEFORE_RETURN: Duration = Duration::from_millis(150);

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use super::record::SharedRecord;
+use super::SharedRecord;
 
 /// The size of a message in bytes.
 const MESSAGE_MAX: usize = 16 << 10;

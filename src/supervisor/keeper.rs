@@ -11,9 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use diesel::result::Error as QueryError;
 
-use super::alerts::Alerts;
-use super::backend::WatchEvent;
-use super::record::{SharedRecord, Snapshot};
+use super::{Alerts, SharedRecord, Snapshot, WatchEvent};
 use crate::rules::request::{Asked, Request};
 use crate::rules::session::{Activity, SessionFacts};
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::ioctl_fionread;
 use rustix::termios::{LocalModes, QueueSelector, tcflush, tcgetattr};
 
-use super::processes::{Process, is_shell, reads_alone, terminals_from};
+use super::{Process, is_shell, reads_alone, terminals_from};
 use crate::screen::LineMode;
 
 /// A process and its terminal.

@@ -8,9 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::backend::ProcessEnd;
-use super::output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, LogBuffer, redacted};
-use super::probe::TerminalProbe;
+use super::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, LogBuffer, ProcessEnd, TerminalProbe, redacted};
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
 use crate::screen::{

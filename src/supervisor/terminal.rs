@@ -21,11 +21,9 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pt
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::backend::{Backend, ProcessEnd, WatchEvent};
-use super::probe::TerminalProbe;
-use super::record::SharedRecord;
+use super::{Backend, ProcessEnd, SharedRecord, TerminalProbe, WatchEvent};
 use crate::rules::Id;
-use crate::screen::report::VARIABLE;
+use crate::screen::VARIABLE;
 use crate::text::redact;
 use keyboard::Keyboard;
 use output_pump::OutputPump;

@@ -14,12 +14,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::backend::{Backend, ProcessEnd, WatchEvent};
-use super::fence::{TypingTarget, deliver};
-use super::output::LineSplitter;
-use super::probe::TerminalProbe;
-use super::processes::is_shell_name;
-use super::record::{DRAWING_LASTS, SharedRecord};
+use super::{
+    Backend, DRAWING_LASTS, LineSplitter, ProcessEnd, SharedRecord, TerminalProbe, TypingTarget, WatchEvent, deliver,
+    is_shell_name,
+};
 use crate::rules::Id;
 use crate::screen::{Capture, Emulator};
 use crate::text::redact;

@@ -7,7 +7,7 @@ use vt100::{Callbacks, Screen};
 use vte::{Params, Perform};
 
 use crate::rules::display::is_invisible;
-use crate::screen::report::{Signal, parse_osc};
+use crate::screen::{Signal, parse_osc};
 
 /// Ends a sequence that has begun, which then does nothing.
 pub const CANCEL: &[u8] = b"\x18";

@@ -14,9 +14,7 @@ use vte::{Params, Parser, Perform};
 
 use super::output_pump::{BEFORE_RETRY, lock};
 use crate::rules::Id;
-use crate::supervisor::backend::WatchEvent;
-use crate::supervisor::fence::{TypingTarget, deliver};
-use crate::supervisor::record::SharedRecord;
+use crate::supervisor::{SharedRecord, TypingTarget, WatchEvent, deliver};
 
 /// Ctrl-C and Ctrl-\, which end what runs in a terminal.
 const INTERRUPTING: [u8; 2] = [0x03, 0x1c];

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, write};
 
-use crate::supervisor::record::SharedRecord;
+use crate::supervisor::SharedRecord;
 
 /// The pause before stdout or stdin is tried again, if it was opened as non-blocking.
 pub const BEFORE_RETRY: Duration = Duration::from_millis(5);
