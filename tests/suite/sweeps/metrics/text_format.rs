@@ -65,7 +65,7 @@ fn without_a_database_the_daemon_reports_what_it_knows_by_itself() {
 fn every_metric_is_in_the_documentation() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
     let page = std::fs::read_to_string(path).expect("docs/metrics.md");
-    let source = include_str!("../../../../src/metrics/families.rs");
+    let source = include_str!("../../../../src/metrics.rs");
     let names = source
         .split('"')
         .skip(1)
