@@ -1,37 +1,41 @@
 //! What a sweep found and did, printed: streamed as JSON, or as a table at the end.
 //!
-//! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
+//! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept. Of
+//! several databases each is reported under its name, or why it is not, and at the end for people what all came to.
+//! docs/json.md describes every field for programs.
 
 pub mod attention;
 pub mod certificate;
 pub mod explain;
 pub mod grid;
-mod json;
 pub mod page;
-pub mod plan;
 mod progress;
 mod request;
 mod section;
-mod several;
 pub mod status;
-mod summary;
 mod table;
 
 use std::io::{ErrorKind, Write};
 
-use anyhow::Result;
-use serde_json::json;
+use anyhow::{Error, Result};
+use chrono::{DateTime, Utc};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::Kind;
+use crate::store::Label;
+use crate::store::work::exemptions::Exempted;
+use crate::store::work::ledger::Ended;
 use crate::sweep::plan::Plan;
-use crate::sweep::{Cancel, Examined, Heading, Observer, Summary};
-pub use json::{end as summary_document, exemption};
+use crate::sweep::{Cancel, Examined, Observer, Summary, Tally};
+use crate::sweep::{Heading, Mode, SCHEMA};
+use crate::text::redact;
 use progress::ProgressLine;
 pub use request::{Answered, ByHost, ask_named};
-use several::{Printer, Several};
-pub use several::{databases, ended, failure, heading};
-pub use table::Detail;
-use table::Table;
+pub use table::{Detail, told};
+use table::{Table, done_and_left};
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -139,9 +143,9 @@ impl Observer for Report<'_> {
             Printer::Table(_) => {}
             Printer::Json { .. } => {
                 let begin = if self.several.is_some() { "" } else { "{" };
-                self.out.print(&format!("{begin}\n{},\n  \"subjects\": [", json::fields(&heading)));
+                self.out.print(&format!("{begin}\n{},\n  \"subjects\": [", fields(&heading)));
             }
-            Printer::Ndjson => self.out.print(&json::line("heading", self.name(), &heading)),
+            Printer::Ndjson => self.out.print(&line("heading", self.name(), &heading)),
         }
     }
 
@@ -168,7 +172,7 @@ impl Observer for Report<'_> {
             }
             Printer::Ndjson => {
                 let name = self.several.as_ref().map(|several| several.name.as_str());
-                self.out.print(&json::line("subject", name, &examined));
+                self.out.print(&line("subject", name, &examined));
             }
         }
     }
@@ -181,9 +185,9 @@ impl Observer for Report<'_> {
             Printer::Json { first } => {
                 let bracket = if *first { "]" } else { "\n  ]" };
                 let end = if self.several.is_some() { "," } else { "\n}\n" };
-                format!("{bracket},\n{}{end}", json::fields(&json::end(summary)))
+                format!("{bracket},\n{}{end}", fields(&summary_document(summary)))
             }
-            Printer::Ndjson => json::line("summary", self.name(), &json::end(summary)),
+            Printer::Ndjson => line("summary", self.name(), &summary_document(summary)),
         };
         self.out.print(&text);
     }
@@ -191,4 +195,155 @@ impl Observer for Report<'_> {
     fn has_failed(&self) -> bool {
         self.out.failure.is_some()
     }
+}
+
+/// How far a report is, in each of its formats.
+enum Printer {
+    Table(Box<Table>),
+    Json { first: bool },
+    Ndjson,
+}
+
+/// How far a report of several databases is.
+#[derive(Default)]
+struct Several {
+    /// What the database is called that is swept now.
+    name: String,
+    /// How many have begun.
+    begun: usize,
+    failed: usize,
+    total: Tally,
+    is_dry_run: bool,
+}
+
+impl Several {
+    /// What stands above the report of this one.
+    fn begin(&mut self, printer: &mut Printer, name: &str) -> String {
+        self.name = redact(name);
+        self.begun += 1;
+        let is_first = self.begun == 1;
+        match printer {
+            Printer::Table(table) => {
+                **table = Table::of(table.detail);
+                heading(is_first, &self.name)
+            }
+            Printer::Json { first } => {
+                *first = true;
+                let begin = match is_first {
+                    true => format!("{{\n  \"schema\": {SCHEMA},\n  \"databases\": [\n"),
+                    false => ",\n".to_owned(),
+                };
+                format!("{begin}{{\n  \"database_name\": {},", json!(self.name))
+            }
+            Printer::Ndjson => String::new(),
+        }
+    }
+
+    /// Adds up what was swept, also of a database that could not be swept to its end.
+    fn count(&mut self, summary: &Summary) {
+        self.total = self.total.plus(summary.total());
+        self.is_dry_run = summary.heading.mode == Mode::DryRun;
+    }
+
+    /// What stands below the report of a database that was swept.
+    fn end_of_database(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
+        let unswept = swept.as_ref().ok().and_then(Summary::failure).map(Error::new);
+        let failed = swept.as_ref().err().or(unswept.as_ref());
+        self.failed += usize::from(failed.is_some());
+        let end = ended(failed, swept.as_ref().map_or_else(conclusion_of, |summary| summary.conclusion));
+        match (printer, swept) {
+            (Printer::Table(_), Ok(_)) => String::new(),
+            (Printer::Table(_), Err(error)) => failure(error),
+            (Printer::Json { .. }, _) => format!("\n{}\n}}", fields(&end)),
+            (Printer::Ndjson, _) => line("database", Some(&self.name), &end),
+        }
+    }
+
+    /// What stands below all reports.
+    fn end(&self, printer: &Printer) -> String {
+        match printer {
+            Printer::Table(_) => format!("\n{}\n", self.totals().bold()),
+            Printer::Json { .. } => "\n]}\n".to_owned(),
+            Printer::Ndjson => String::new(),
+        }
+    }
+
+    /// `3 databases, 1 of them failed. 12 continued; left: 2 waiting`
+    fn totals(&self) -> String {
+        let ended = if self.failed == 0 { Ended::Completed } else { Ended::Failed };
+        format!("{}. {}", databases(self.begun, self.failed), done_and_left(self.total, self.is_dry_run, ended))
+    }
+}
+
+/// `3 databases, 1 of them failed`
+pub fn databases(number: usize, failed: usize) -> String {
+    let databases = if number == 1 { "1 database".to_owned() } else { format!("{number} databases") };
+    if failed == 0 { databases } else { format!("{databases}, {failed} of them failed") }
+}
+
+/// The name of a database above what is said of it.
+pub fn heading(is_first: bool, name: &str) -> String {
+    format!("{}{}\n", if is_first { "" } else { "\n" }, name.bold())
+}
+
+/// Why a database is left out, in the place of what there would be to say of it.
+pub fn failure(error: &Error) -> String {
+    page::wrapped(&format!("{}\n", redact(&format!("{error:#}")).red()))
+}
+
+/// How it ended for one of several, for programs.
+pub fn ended(error: Option<&Error>, conclusion: Conclusion) -> Value {
+    let error = error.map(|error| redact(&format!("{error:#}")));
+    json!({ "error": error, "exit_code": conclusion as u8 })
+}
+
+/// An object's fields, one line each.
+fn fields(object: &impl Serialize) -> String {
+    let object = json!(object);
+    let fields = object.as_object().into_iter().flatten();
+    fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
+}
+
+/// One line of NDJSON: what it is (`heading`, `subject`, `summary`), of which database, if there are several, then its
+/// fields.
+fn line(of: &str, database: Option<&str>, object: &impl Serialize) -> String {
+    let mut line = match database {
+        None => json!({ "type": of }),
+        Some(name) => json!({ "type": of, "database_name": name }),
+    };
+    if let (Value::Object(line), Value::Object(fields)) = (&mut line, json!(object)) {
+        line.extend(fields);
+    }
+    format!("{line}\n")
+}
+
+/// What stands below the subjects.
+pub fn summary_document(summary: &Summary) -> Value {
+    json!({
+        "began_at": summary.began_at,
+        "kinds": summary.counts(),
+        "unswept": summary.unswept,
+        "stopped_by": summary.stopped_by,
+        "stuck_wakes": summary.stuck_wakes,
+        "clocks": summary.clocks,
+        "empty": summary.empty,
+        "ended": summary.ended.name(),
+        "duration_ms": u64::try_from(summary.took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// An exemption of a list.
+pub fn exemption(label: &Label, row: &Exempted, now: DateTime<Utc>) -> Value {
+    let Exempted { kind, id, exemption, since } = row;
+    json!({
+        "kind": redact(kind),
+        "id": redact(&id.0),
+        "identifier": label.identifier.as_deref().map(redact),
+        "tenant": label.tenant.as_deref().map(redact),
+        "reason": redact(&exemption.reason),
+        "until": exemption.until,
+        "state": if exemption.holds(now) { "holds" } else { "expired" },
+        "since": since,
+        "age_seconds": (now - *since).num_seconds().max(0),
+    })
 }

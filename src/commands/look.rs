@@ -29,7 +29,7 @@ pub fn status(flags: StatusFlags, layout: Layout, environment: &Environment) -> 
     let ((_, timeouts), host_url) = (policy(environment)?, table::host_url(environment)?);
     let (url, stalled_after) = (find_database(environment)?, table::step_stalled_after(environment)?);
     let report = PlanReport::read_from(&url, &name, stalled_after, host_url.as_ref(), &timeouts)?;
-    layout.print(|| plan::whole(&report), || shown_in(json!(report)));
+    layout.print(|| status::plan(&report), || shown_in(json!(report)));
     Ok(Conclusion::Done)
 }
 

@@ -5,9 +5,9 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, GridRow, with_header, without_header};
+use super::grid::{CELL_MAX, GridRow, without_header};
 use super::page::Page;
-use super::section::{SubjectCells, age, joined, kinds, paint, section};
+use super::section::{age, cells, joined, kinds, paint, section};
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
 use crate::store::read::overview::{Attention, Cursor, Day, Item, NextSweep, Overview, Share, SweeperState};
@@ -122,13 +122,12 @@ fn item(item: &Item) -> String {
 fn next_sweep(next: &NextSweep) -> String {
     let rows = next.subjects.iter().map(|planned| {
         let subject = &planned.stranded.subject;
-        let SubjectCells { kind, name, agent, title } = SubjectCells::new(subject);
-        GridRow::of_subject([kind, name, agent, redact(&planned.would), title], subject.url.as_deref())
+        let [kind, name, agent, title] = cells(subject);
+        GridRow::of_subject([kind, name, agent, redact(&planned.would), title], &subject.url)
     });
-    let table = with_header(["kind", "subject", "agent", "a sweep would now", "title"], rows, &[]);
     let stranded = counted(next.stranded_total, "subject is", "subjects are");
     let sentence = format!("{} stranded: the next sweep decides", stranded.bold());
-    section(next.stranded_total, next.subjects.len(), sentence, table)
+    section(next.stranded_total, sentence, ["kind", "subject", "agent", "a sweep would now", "title"], &[], rows)
 }
 
 fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
@@ -143,8 +142,8 @@ fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
         let name = if share.name.is_empty() { "nobody".to_owned() } else { redact(&share.name) };
         [name, waiting.to_string(), stranded.to_string(), others.to_string()]
     });
-    let table = with_header([what, "needs a person", "stranded", "others"], rows, &[1, 2, 3]);
-    section(total as i64, shares.len(), format!("Work by {what}").bold(), table)
+    let names = [what, "needs a person", "stranded", "others"];
+    section(total as i64, format!("Work by {what}").bold(), names, &[1, 2, 3], rows)
 }
 
 /// One line for each thing that is counted: a column for each day, and all of them together.

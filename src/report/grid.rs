@@ -1,4 +1,4 @@
-//! KeptRows in columns two spaces apart, in every report for people.
+//! Rows in columns two spaces apart, in every report for people.
 //!
 //! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not
 //! enough, the last columns leave the grid and stand below their row.
@@ -9,7 +9,7 @@ use textwrap::core::display_width;
 use super::page::{self, Page};
 use crate::text::cut;
 
-/// KeptRows kept of a list for people; JSON has them all.
+/// Rows kept of a list for people; JSON has them all.
 pub const ROWS_MAX: usize = 200;
 
 /// Characters of a cell, or of a title above a table.
@@ -48,8 +48,8 @@ impl<const N: usize> From<[String; N]> for GridRow<N> {
 
 impl<const N: usize> GridRow<N> {
     /// A row about a subject, whose name leads to its page.
-    pub fn of_subject(cells: [String; N], url: Option<&str>) -> GridRow<N> {
-        GridRow { cells, url: url.map(str::to_owned) }
+    pub fn of_subject(cells: [String; N], url: &Option<String>) -> GridRow<N> {
+        GridRow { cells, url: url.clone() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
-use super::grid::without_header;
+use super::grid::{GridRow, with_header, without_header};
 use crate::rules::Kind;
 use crate::rules::board::BoardState;
 use crate::rules::display::HumanDuration;
@@ -39,34 +39,28 @@ pub fn paint(text: impl Display, state: &str) -> String {
     text.style(style).to_string()
 }
 
-/// What a table says of the subject of a row, as it may be shown.
-pub struct SubjectCells {
-    pub kind: String,
-    pub name: String,
-    pub agent: String,
-    pub title: String,
+/// The cells of a subject: its kind, what people call it, its agent and its title, as they may be shown.
+pub fn cells(subject: &SubjectRef) -> [String; 4] {
+    let kind = subject.kind.map(Kind::name).unwrap_or_default().to_owned();
+    let [name, agent, title] = [subject.name(), subject.agent.as_deref(), subject.title.as_deref()]
+        .map(|text| text.map(redact).unwrap_or_default());
+    [kind, name, agent, title]
 }
 
-impl SubjectCells {
-    pub fn new(subject: &SubjectRef) -> SubjectCells {
-        let shown = |text: Option<&str>| text.map(redact).unwrap_or_default();
-        SubjectCells {
-            kind: subject.kind.map(Kind::name).unwrap_or_default().to_owned(),
-            name: shown(subject.name()),
-            agent: shown(subject.agent.as_deref()),
-            title: shown(subject.title.as_deref()),
-        }
-    }
-}
-
-/// A sentence, the table below it, and how many of the `total` rows are not `listed`; empty when there are none.
-pub fn section(total: i64, listed: usize, sentence: impl Display, table: String) -> String {
-    let more = match total - listed as i64 {
+/// A sentence, the rows below it, and how many of the `total` are not among them; empty when there are none.
+pub fn section<const N: usize, R: Into<GridRow<N>>>(
+    total: i64,
+    sentence: impl Display,
+    names: [&str; N],
+    numbers: &[usize],
+    rows: impl ExactSizeIterator<Item = R>,
+) -> String {
+    let more = match total - rows.len() as i64 {
         _ if total == 0 => return String::new(),
         more if 0 < more => format!("  … and {more} more\n"),
         _ => String::new(),
     };
-    format!("{sentence}\n\n{table}{more}")
+    format!("{sentence}\n\n{}{more}", with_header(names, rows, numbers))
 }
 
 /// The sections that are not empty, each with an empty line before it.

@@ -1,16 +1,19 @@
-//! The status for people: what needs attention first, and nothing that there is not.
+//! The status for people: what needs attention first, and nothing that there is not; and one plan with its steps.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{GridRow, with_header};
-use super::section::{SubjectCells, age, coloured, duration, joined, kinds, section};
-use super::summary::emptiness;
+use super::grid::{CELL_MAX, GridRow, with_header};
+use super::section::{age, cells, coloured, duration, joined, kinds, section};
+use super::table::{emptiness, told};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
-use crate::store::read::overview::{Effect, Exemptions, LATE, Notifications, Overview, Status, SweepSummary};
-use crate::text::redact;
+use crate::store::read::overview::{
+    Effect, Exemptions, Item, LATE, Notifications, Overview, Status, Stranded, SweepSummary,
+};
+use crate::store::read::plan::{PlanReport, PlanSummary, STEPS_LISTED_MAX, StepReport};
+use crate::text::{cut, redact};
 
 /// A schedule that has not succeeded for longer has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -77,27 +80,39 @@ fn heading(overview: &Overview<Status>) -> String {
 }
 
 fn orphans(status: &Status) -> String {
-    let rows = status.orphans.iter().map(|orphan| {
-        let SubjectCells { kind, name, agent, title } = SubjectCells::new(&orphan.subject);
-        let cells = [kind, name, coloured(orphan.state.name()), age(orphan.age.seconds), agent, title];
-        GridRow::of_subject(cells, orphan.subject.url.as_deref())
+    let rows = status.orphans.iter().map(|Stranded { subject, state, age: since, .. }| {
+        let [kind, name, agent, title] = cells(subject);
+        GridRow::of_subject([kind, name, coloured(state.name()), age(since.seconds), agent, title], &subject.url)
     });
-    let table = with_header(["kind", "subject", "state", "for", "agent", "title"], rows, &[3]);
     let orphans = counted(status.orphans_total, "orphan", "orphans");
     let sentence = format!("{}: in progress, and nobody is at work", orphans.bold());
-    section(status.orphans_total, status.orphans.len(), sentence, table)
+    section(status.orphans_total, sentence, ["kind", "subject", "state", "for", "agent", "title"], &[3], rows)
+}
+
+/// The cells of an item: its kind, its name, its age, its agent, why it is listed, and its title.
+type ItemCells = [String; 6];
+
+/// A section with these items, each with those of its cells that `choose` takes; the third column has ages.
+fn items<const N: usize>(
+    items: &[Item],
+    total: i64,
+    sentence: String,
+    names: [&str; N],
+    choose: impl Fn(&Item, ItemCells) -> [String; N],
+) -> String {
+    let rows = items.iter().map(|item| {
+        let [kind, name, agent, title] = cells(&item.subject);
+        let cells = [kind, name, age(item.age.seconds), agent, redact(&item.why), title];
+        GridRow::of_subject(choose(item, cells), &item.subject.url)
+    });
+    section(total, sentence, names, &[2], rows)
 }
 
 fn escalations(status: &Status) -> String {
-    let rows = status.escalations.iter().map(|item| {
-        let SubjectCells { kind, name, agent, title } = SubjectCells::new(&item.subject);
-        let cells = [kind, name, age(item.age.seconds), agent, redact(&item.why), title];
-        GridRow::of_subject(cells, item.subject.url.as_deref())
-    });
-    let table = with_header(["kind", "subject", "for", "agent", "why", "title"], rows, &[2]);
     let escalations = counted(status.escalations_total, "escalation waits", "escalations wait");
     let sentence = format!("{} for a person", escalations.bold());
-    section(status.escalations_total, status.escalations.len(), sentence, table)
+    let names = ["kind", "subject", "for", "agent", "why", "title"];
+    items(&status.escalations, status.escalations_total, sentence, names, |_, cells| cells)
 }
 
 fn plans(status: &Status) -> String {
@@ -110,48 +125,35 @@ fn plans(status: &Status) -> String {
             plan.status.stuck_seconds.map(duration).unwrap_or_default(),
         ]
     });
-    let table = with_header(["plan", "done", "current step", "stuck for"], rows, &[1, 3]);
-    let total = status.plans.len();
-    let sentence = format!("{} a stalled step", counted(total as i64, "plan has", "plans have").bold());
-    section(total as i64, total, sentence, table)
+    let total = status.plans.len() as i64;
+    let sentence = format!("{} a stalled step", counted(total, "plan has", "plans have").bold());
+    section(total, sentence, ["plan", "done", "current step", "stuck for"], &[1, 3], rows)
 }
 
 fn abandoned(status: &Status) -> String {
-    let rows = status.abandoned.iter().map(|item| {
-        let SubjectCells { kind, name, agent: _, title } = SubjectCells::new(&item.subject);
-        let cells = [kind, name, age(item.age.seconds), redact(&item.why), title];
-        GridRow::of_subject(cells, item.subject.url.as_deref())
-    });
-    let table = with_header(["kind", "subject", "for", "why", "title"], rows, &[2]);
     let subjects = counted(status.abandoned_total, "subject is", "subjects are");
     let sentence = format!("{} abandoned: the agent is gone, terminated or paused", subjects.bold());
-    section(status.abandoned_total, status.abandoned.len(), sentence, table)
+    let choose = |_: &Item, [kind, name, age, _, why, title]: ItemCells| [kind, name, age, why, title];
+    let names = ["kind", "subject", "for", "why", "title"];
+    items(&status.abandoned, status.abandoned_total, sentence, names, choose)
 }
 
 fn stuck_wakes(status: &Status, now: DateTime<Utc>) -> String {
-    let rows = status.stuck_wakes.iter().map(|item| {
-        let SubjectCells { kind, name, agent, title } = SubjectCells::new(&item.subject);
-        let queued_for =
-            ahead(item.age.since, now).map_or_else(|| age(item.age.seconds), |ahead| format!("dated in {ahead}"));
-        GridRow::of_subject([kind, name, queued_for, agent, title], item.subject.url.as_deref())
-    });
-    let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let (wakes, limit) = (counted(status.stuck_wakes_total, "wake is", "wakes are"), status.wake_stuck_after_seconds);
     let none = if status.no_wake_is_taken { ", and none was taken up in that time" } else { "" };
     let sentence = format!("{} stuck: queued for longer than {}{none}", wakes.bold(), duration(limit));
-    section(status.stuck_wakes_total, status.stuck_wakes.len(), sentence, table)
+    let choose = |item: &Item, [kind, name, age, agent, _, title]: ItemCells| {
+        [kind, name, ahead(item.age.since, now).map_or(age, |ahead| format!("dated in {ahead}")), agent, title]
+    };
+    let names = ["kind", "subject", "queued for", "agent", "title"];
+    items(&status.stuck_wakes, status.stuck_wakes_total, sentence, names, choose)
 }
 
 fn quarantined(status: &Status) -> String {
-    let rows = status.quarantined.iter().map(|item| {
-        let SubjectCells { kind, name, .. } = SubjectCells::new(&item.subject);
-        let cells = [kind, name, age(item.age.seconds), redact(&item.why)];
-        GridRow::of_subject(cells, item.subject.url.as_deref())
-    });
-    let table = with_header(["kind", "subject", "for", "why"], rows, &[2]);
     let held = counted(status.quarantined_total, "row is", "rows are");
     let sentence = format!("{} quarantined: no longer examined", held.bold());
-    section(status.quarantined_total, status.quarantined.len(), sentence, table)
+    let choose = |_: &Item, [kind, name, age, _, why, _]: ItemCells| [kind, name, age, why];
+    items(&status.quarantined, status.quarantined_total, sentence, ["kind", "subject", "for", "why"], choose)
 }
 
 /// Notifications that were given up, and below them those that are late.
@@ -166,12 +168,13 @@ fn undelivered(notifications: &Notifications) -> String {
             redact(row.last_error.as_deref().unwrap_or_default()),
         ]
     });
-    let table = with_header(["destination", "event", "subject", "since", "last error"], rows, &[3]);
     let dead = counted(notifications.dead_total, "notification", "notifications");
     let sentence = format!("{} could not be delivered", dead.bold());
-    let dead = section(notifications.dead_total, notifications.dead.len(), sentence, table);
-    let parts = [dead, late(notifications)].into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("\n")
+    let names = ["destination", "event", "subject", "since", "last error"];
+    let dead = section(notifications.dead_total, sentence, names, &[3], rows);
+    let late = late(notifications);
+    let between = if dead.is_empty() || late.is_empty() { "" } else { "\n" };
+    dead + between + &late
 }
 
 fn late(notifications: &Notifications) -> String {
@@ -228,17 +231,7 @@ fn ending(sweep: &SweepSummary) -> String {
 /// `3 continued, 1 escalated`, and whether it looked at a part only.
 fn done(sweep: &SweepSummary) -> String {
     let SweepSummary { tally, shard, shards, .. } = sweep;
-    let counters = [
-        (tally.continued, "continued"),
-        (tally.escalated, "escalated"),
-        (tally.recovered, "recovered"),
-        (tally.handed_over, "handed over"),
-        (tally.abandoned, "abandoned"),
-        (tally.failed, "failed"),
-        (tally.deferred, "deferred"),
-    ];
-    let counted = counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {outcome}"));
-    let text = counted.collect::<Vec<_>>().join(", ");
+    let text = told(*tally).map(|(outcome, n)| format!("{n} {outcome}")).collect::<Vec<_>>().join(", ");
     let is_idle = text.is_empty() && sweep.ended.as_deref() == Some("completed");
     let text = match (is_idle, sweep.is_well()) {
         (true, true) => "nothing to do".to_owned(),
@@ -282,4 +275,42 @@ fn effect(effect: &Effect) -> String {
         share(handed_over),
         share(escalated).yellow(),
     )
+}
+
+/// One plan with its steps.
+pub fn plan(report: &PlanReport) -> String {
+    let PlanSummary { id, tenant: _, title, status } = &report.plan;
+    let derived = match status.stored == status.derived {
+        true => coloured(&status.derived),
+        false => format!("{}, stored as {}", coloured(&status.derived), redact(&status.stored)),
+    };
+    let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", duration(seconds))).unwrap_or_default();
+    let header = ["step", "title", "status", "for", "limit", "state", "why"];
+    let rows = report.steps.iter().map(|step| step_cells(step, report.stalled_after_seconds));
+    let steps = with_header(header, rows, &[0, 3, 4]);
+    let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
+    let rest = match &status.current_step {
+        _ if report.steps.len() < STEPS_LISTED_MAX => String::new(),
+        Some((at, title)) => {
+            format!("First {STEPS_LISTED_MAX} steps; the current one is #{at} {}\n", cut(&redact(title), CELL_MAX))
+        }
+        None => format!("First {STEPS_LISTED_MAX} steps\n"),
+    };
+    let (id, title, progress) = (redact(&id.0), cut(&redact(title), CELL_MAX), status.progress_percent);
+    format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}{rest}", title.bold())
+}
+
+/// The limit is the step's own, else its plan's, else everybody's.
+fn step_cells(step: &StepReport, stalled_after_seconds: i64) -> GridRow<7> {
+    let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
+    let cells = [
+        step.position.to_string(),
+        redact(&step.title),
+        humanize(&redact(&step.status)),
+        step.age_seconds.map(duration).unwrap_or_default(),
+        step.age_seconds.map(|_| duration(limit)).unwrap_or_default(),
+        step.state.as_deref().map(coloured).unwrap_or_default(),
+        redact(step.detail.as_deref().unwrap_or_default()),
+    ];
+    GridRow::of_subject(cells, &step.url)
 }

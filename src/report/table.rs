@@ -1,15 +1,19 @@
-//! The report for people: what was done and left in two lines, then one row per subject.
+//! The report for people: what was done and left in two lines, what the operator should know besides, then one row per
+//! subject.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
-use chrono::TimeDelta;
-use owo_colors::OwoColorize;
+use owo_colors::{OwoColorize, Style};
 
 use super::grid::{self, GridRow, ROWS_MAX};
 use super::page::{self, Page};
-use super::summary::{coloured, counts, summary};
+use super::section::duration;
 use crate::rules::display::HumanDuration;
-use crate::sweep::{Examined, Mode, Outcome, Summary};
+use crate::store::work::ledger::Ended;
+use crate::sweep::Mode;
+use crate::sweep::logs::EMPTY;
+use crate::sweep::{Examined, KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};
 
 /// How much of a report is printed for people, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +43,7 @@ const SCREENFUL: usize = 20;
 /// The rows of a report, collected until its end.
 #[derive(Default)]
 pub struct Table {
-    detail: Detail,
+    pub(super) detail: Detail,
     touched: KeptRows,
     left: KeptRows,
     /// Healthy subjects are counted by their reason.
@@ -55,11 +59,6 @@ struct KeptRows {
 impl Table {
     pub fn of(detail: Detail) -> Table {
         Table { detail, ..Table::default() }
-    }
-
-    /// An empty one, of as much detail.
-    pub(super) fn anew(&self) -> Table {
-        Table::of(self.detail)
     }
 
     pub fn add(&mut self, examined: Examined) {
@@ -130,10 +129,160 @@ fn cells(row: &Examined) -> GridRow<7> {
         row.kind.to_string(),
         row.identifier.as_ref().unwrap_or(&row.id.0).clone(),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
-        row.idle_seconds.map(|seconds| HumanDuration(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
+        row.idle_seconds.map(duration).unwrap_or_default(),
         if row.shadow { format!("(shadow) {}", coloured(row.outcome)) } else { coloured(row.outcome) },
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         row.reason.clone(),
     ];
-    GridRow::of_subject(cells, row.url.as_deref())
+    GridRow::of_subject(cells, &row.url)
+}
+
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was
+/// not swept, or in shadow, has a line of its own.
+fn summary(sweep: &Summary) -> String {
+    let Summary { heading, kinds, took, .. } = sweep;
+    let swept = kinds
+        .iter()
+        .filter(|report| report.counts.provided && report.counts.mode == KindMode::On && report.counts.guard.is_none());
+    let scanned: Vec<String> = swept.map(|report| counted(report.counts.tally.scanned, report)).collect();
+    let (verb, note) = match heading.mode {
+        Mode::Sweep => ("Swept", ""),
+        Mode::DryRun => ("Dry run of", ", nothing is written"),
+        Mode::Apply => ("Applied a plan to", ""),
+    };
+    let is_guarded = kinds.iter().any(|report| report.counts.guard.is_some());
+    // That there was nothing to do is no news beside what the guard held back.
+    let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && sweep.total() == Tally::default());
+    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { listed(&scanned) };
+    let (host, seconds) = (&heading.host, took.as_secs_f64());
+    let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
+    if has_counts {
+        text += &counts(sweep);
+    }
+    for line in kinds.iter().flat_map(|report| notes(report, sweep)).chain(ends(sweep)) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// `3 continued, 1 escalated; left: 2 waiting`, on a line of its own.
+fn counts(sweep: &Summary) -> String {
+    format!("{}\n", done_and_left(sweep.total(), sweep.heading.mode == Mode::DryRun, sweep.ended))
+}
+
+fn counted(n: u64, report: &KindReport) -> String {
+    format!("{n} {}", if n == 1 { report.kind.name() } else { report.kind.plural() })
+}
+
+/// What there is to say of one kind.
+fn notes(report: &KindReport, sweep: &Summary) -> Vec<String> {
+    let KindReport { kind, counts } = report;
+    let KindCounts { provided, mode, guard, held_back, tally, oldest_deferred_at, in_quarantine } = counts;
+    let mut notes = Vec::new();
+    match (provided, mode) {
+        (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
+        (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
+        (true, KindMode::Shadow) => {
+            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true, sweep.ended));
+            notes.push(format!("In shadow: {them}, nothing is written. {would}"));
+        }
+        (true, KindMode::On) => {}
+    }
+    let whole = guard.iter().map(|guard| guard.sentence(*kind));
+    for sentence in whole.chain(held_back.iter().map(|part| part.sentence(*kind))) {
+        notes.push(format!("{}\n(if it is the truth: --no-guard)", sentence.red()));
+    }
+    if 0 < tally.deferred {
+        let age = oldest_deferred_at.map(|oldest| sweep.began_at - oldest);
+        let age = age.map(|age| format!(", the oldest idle for {}", HumanDuration(age))).unwrap_or_default();
+        notes.push(format!("Deferred to the next sweep: {}{age}", counted(tally.deferred, report)));
+    }
+    if 0 < *in_quarantine {
+        let them = counted(*in_quarantine, report);
+        notes.push(format!("{} {them}: see sweep quarantine list", "In quarantine:".yellow()));
+    }
+    notes
+}
+
+/// Why the sweep ended, whether wakes are taken up, and whether the clocks can be trusted.
+fn ends(sweep: &Summary) -> Vec<String> {
+    let stopped = sweep.stopped_by.map(|stopper| match stopper {
+        StopReason::Limit => "The limit is reached.",
+        StopReason::Deadline => "The deadline is reached.",
+    });
+    let ended = match sweep.ended {
+        Ended::Completed => None,
+        Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
+        Ended::Failed => Some("Ended early by an error: not everything was looked at."),
+    };
+    let stuck = sweep.stuck_wakes.as_ref().filter(|stuck| 0 < stuck.wakes.count);
+    let stuck = stuck.map(|stuck| match stuck.wakes.none_is_taken {
+        true => stuck.sentence().red().to_string(),
+        false => stuck.sentence().yellow().to_string(),
+    });
+    let empty = sweep.empty.then(|| emptiness(&sweep.heading.host));
+    let unswept = sweep.unswept.iter().map(|sentence| sentence.red().to_string());
+    let lines = unswept.chain(stopped.into_iter().chain(ended).map(str::to_owned)).chain(stuck).chain(empty);
+    lines.chain(sweep.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+}
+
+/// That nothing has been written yet, and how it is.
+pub(super) fn emptiness(host: &str) -> String {
+    match host {
+        "native" => format!("{EMPTY}: docs/native.md shows how a control plane fills it"),
+        _ => EMPTY.to_owned(),
+    }
+}
+
+/// `5 sessions, 13 issues and 4 steps`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., second_last, last] => {
+            let before: String = first.iter().map(|word| format!("{word}, ")).collect();
+            format!("{before}{second_last} and {last}")
+        }
+        words => words.concat(),
+    }
+}
+
+/// `3 continued, 1 escalated; left: 2 waiting`.
+pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
+    let counted = |is_meant: fn(&&Outcome) -> bool| {
+        let there = Outcome::ALL.iter().filter(is_meant).filter(|outcome| 0 < total.of(**outcome));
+        there.map(|outcome| format!("{} {}", total.of(*outcome), coloured(*outcome))).collect::<Vec<_>>().join(", ")
+    };
+    let (done, left) = (counted(|outcome| outcome.is_change()), counted(|outcome| !outcome.is_change()));
+    let would = if dry_run { "Would be: " } else { "" };
+    let is_settled = |outcome: Outcome| matches!(outcome, Outcome::Waiting | Outcome::Skipped | Outcome::Healthy);
+    // A sweep that did not look at everything does not know that there is nothing to do.
+    let nothing = match Outcome::ALL.iter().all(|outcome| is_settled(*outcome) || total.of(*outcome) == 0) {
+        true if ended == Ended::Completed => "Nothing to do",
+        _ if dry_run => "Nothing would be done",
+        _ => "Nothing was done",
+    };
+    let done = if done.is_empty() { nothing.to_owned() } else { format!("{would}{done}") };
+    let left = if left.is_empty() { left } else { format!("; left: {left}") };
+    done + &left
+}
+
+/// What a sweep did, in a few numbers: outcomes, and how many subjects came to each.
+pub fn told(tally: Tally) -> impl Iterator<Item = (Outcome, u64)> {
+    let changes = Outcome::ALL.iter().filter(|outcome| outcome.is_change());
+    let told = changes.chain(&[Outcome::Failed, Outcome::Deferred]).map(move |outcome| (*outcome, tally.of(*outcome)));
+    told.filter(|(_, n)| 0 < *n)
+}
+
+fn coloured(outcome: Outcome) -> String {
+    let style = match outcome {
+        Outcome::Continued | Outcome::Recovered => Style::new().green(),
+        Outcome::Escalated
+        | Outcome::Abandoned
+        | Outcome::Skipped
+        | Outcome::Busy
+        | Outcome::Changed
+        | Outcome::Deferred => Style::new().yellow(),
+        Outcome::Unknown | Outcome::Unreadable | Outcome::Failed => Style::new().red(),
+        Outcome::HandedOver | Outcome::Waiting | Outcome::Healthy => Style::new(),
+    };
+    outcome.to_string().style(style).to_string()
 }
