@@ -50,151 +50,16 @@ pub enum Format {
     Ndjson,
 }
 
-/// Where a report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and nothing
-/// more is printed.
-struct Out<'a> {
-    writer: &'a mut (dyn Write + Send),
-    closed: bool,
-    failure: Option<std::io::Error>,
-}
-
-impl Out<'_> {
-    fn print(&mut self, text: &str) {
-        if self.closed {
-            return;
-        }
-        if let Err(error) = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()) {
-            self.closed = true;
-            self.failure = Some(error).filter(|error| error.kind() != ErrorKind::BrokenPipe);
-        }
-    }
-}
-
-/// Prints a sweep while it goes on.
+/// Prints a sweep while it goes on. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on
+/// and nothing more is printed.
 pub struct Report<'a> {
     printer: Printer,
-    out: Out<'a>,
+    writer: &'a mut (dyn Write + Send),
+    /// Why nothing more is printed.
+    failure: Option<std::io::Error>,
     progress: ProgressLine,
     /// None: one database is swept.
     several: Option<Several>,
-}
-
-impl<'a> Report<'a> {
-    /// A report of one database. `detail`: how much of a table is printed.
-    pub fn new(format: Format, detail: Detail, out: &'a mut (dyn Write + Send)) -> Report<'a> {
-        let printer = match format {
-            Format::Table => Printer::Table(Box::new(Table::of(detail))),
-            Format::Json => Printer::Json { first: true },
-            Format::Ndjson => Printer::Ndjson,
-        };
-        let out = Out { writer: out, closed: false, failure: None };
-        Report { printer, out, progress: ProgressLine::hidden(), several: None }
-    }
-
-    /// Makes it a report of several databases, one after the other.
-    pub fn of_several(self) -> Report<'a> {
-        Report { several: Some(Several::default()), ..self }
-    }
-
-    /// Shows on a terminal how far the sweep is, and whether it was asked to end.
-    pub fn with_progress(self, cancel: &Cancel) -> Report<'a> {
-        let is_table = matches!(self.printer, Printer::Table(_));
-        Report { progress: ProgressLine::beside(is_table, cancel), ..self }
-    }
-
-    /// What would be touched, as an order; of a table that has all its rows.
-    pub fn plan(&self, summary: &Summary) -> Option<Plan> {
-        match &self.printer {
-            Printer::Table(table) => Some(Plan::of(summary.heading.redacted(), table.planned()?)),
-            Printer::Json { .. } | Printer::Ndjson => None,
-        }
-    }
-
-    /// What the database is called, if there are several.
-    fn name(&self) -> Option<&str> {
-        self.several.as_ref().map(|several| several.name.as_str())
-    }
-
-    /// Ends the report, and tells whether all of it could be printed. A reader that has gone is no failure.
-    pub fn written(mut self) -> std::io::Result<()> {
-        if let Some(several) = &self.several {
-            self.out.print(&several.end(&self.printer));
-        }
-        self.out.failure.map_or(Ok(()), Err)
-    }
-}
-
-impl Observer for Report<'_> {
-    fn database(&mut self, name: &str) {
-        if let Some(several) = &mut self.several {
-            self.out.print(&several.begin(&mut self.printer, name));
-        }
-    }
-
-    fn database_ends(&mut self, swept: &Result<Summary>) {
-        if let Some(several) = &mut self.several {
-            self.out.print(&several.end_of_database(&self.printer, swept));
-        }
-    }
-
-    fn begins(&mut self, heading: &Heading) {
-        let heading = heading.redacted();
-        match &self.printer {
-            Printer::Table(_) => {}
-            Printer::Json { .. } => {
-                let begin = if self.several.is_some() { "" } else { "{" };
-                self.out.print(&format!("{begin}\n{},\n  \"subjects\": [", fields(&heading)));
-            }
-            Printer::Ndjson => self.out.print(&line("heading", self.name(), &heading)),
-        }
-    }
-
-    fn kind(&mut self, kind: Kind) {
-        self.progress.begin(kind);
-    }
-
-    fn wants_counts(&self) -> bool {
-        self.progress.is_wanted()
-    }
-
-    fn expect(&mut self, subjects: u64) {
-        self.progress.expect(subjects);
-    }
-
-    fn subject(&mut self, examined: &Examined) {
-        let examined = examined.redacted();
-        self.progress.step();
-        match &mut self.printer {
-            Printer::Table(table) => table.add(examined),
-            Printer::Json { first } => {
-                let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
-                self.out.print(&format!("{separator}{}", json!(examined)));
-            }
-            Printer::Ndjson => {
-                let name = self.several.as_ref().map(|several| several.name.as_str());
-                self.out.print(&line("subject", name, &examined));
-            }
-        }
-    }
-
-    fn ends(&mut self, summary: &Summary) {
-        self.progress.end();
-        self.several.iter_mut().for_each(|several| several.count(summary));
-        let text = match &self.printer {
-            Printer::Table(table) => table.render(summary),
-            Printer::Json { first } => {
-                let bracket = if *first { "]" } else { "\n  ]" };
-                let end = if self.several.is_some() { "," } else { "\n}\n" };
-                format!("{bracket},\n{}{end}", fields(&summary_document(summary)))
-            }
-            Printer::Ndjson => line("summary", self.name(), &summary_document(summary)),
-        };
-        self.out.print(&text);
-    }
-
-    fn has_failed(&self) -> bool {
-        self.out.failure.is_some()
-    }
 }
 
 /// How far a report is, in each of its formats.
@@ -216,16 +81,84 @@ struct Several {
     is_dry_run: bool,
 }
 
-impl Several {
-    /// What stands above the report of this one.
-    fn begin(&mut self, printer: &mut Printer, name: &str) -> String {
-        self.name = redact(name);
-        self.begun += 1;
-        let is_first = self.begun == 1;
-        match printer {
+impl<'a> Report<'a> {
+    /// A report of one database. `detail`: how much of a table is printed.
+    pub fn new(format: Format, detail: Detail, writer: &'a mut (dyn Write + Send)) -> Report<'a> {
+        let printer = match format {
+            Format::Table => Printer::Table(Box::new(Table::of(detail))),
+            Format::Json => Printer::Json { first: true },
+            Format::Ndjson => Printer::Ndjson,
+        };
+        Report { printer, writer, failure: None, progress: ProgressLine::hidden(), several: None }
+    }
+
+    /// Makes it a report of several databases, one after the other.
+    pub fn of_several(self) -> Report<'a> {
+        Report { several: Some(Several::default()), ..self }
+    }
+
+    /// Shows on a terminal how far the sweep is, and whether it was asked to end.
+    pub fn with_progress(self, cancel: &Cancel) -> Report<'a> {
+        let is_table = matches!(self.printer, Printer::Table(_));
+        Report { progress: ProgressLine::beside(is_table, cancel), ..self }
+    }
+
+    /// What would be touched, as an order; of a table that has all its rows.
+    pub fn plan(&self, summary: &Summary) -> Option<Plan> {
+        match &self.printer {
+            Printer::Table(table) => Some(Plan::of(summary.heading.redacted(), table.planned()?)),
+            Printer::Json { .. } | Printer::Ndjson => None,
+        }
+    }
+
+    /// A line of NDJSON: what it is (`heading`, `subject`, `summary`), of which database, if there are several, then
+    /// its fields.
+    fn line(&self, of: &str, object: &impl Serialize) -> String {
+        let mut line = json!({ "type": of });
+        if let Some(several) = &self.several {
+            line["database_name"] = json!(several.name);
+        }
+        if let (Value::Object(line), Value::Object(fields)) = (&mut line, json!(object)) {
+            line.extend(fields);
+        }
+        format!("{line}\n")
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.failure.is_none() && !text.is_empty() {
+            self.failure = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()).err();
+        }
+    }
+
+    /// Ends the report, and tells whether all of it could be printed. A reader that has gone is no failure.
+    pub fn written(mut self) -> std::io::Result<()> {
+        if let Some(Several { begun, failed, total, is_dry_run, .. }) = self.several {
+            let ended = if failed == 0 { Ended::Completed } else { Ended::Failed };
+            let text = match &self.printer {
+                Printer::Table(_) => {
+                    let totals = format!("{}. {}", databases(begun, failed), done_and_left(total, is_dry_run, ended));
+                    format!("\n{}\n", totals.bold())
+                }
+                Printer::Json { .. } => "\n]}\n".to_owned(),
+                Printer::Ndjson => String::new(),
+            };
+            self.print(&text);
+        }
+        let failure = self.failure.filter(|error| error.kind() != ErrorKind::BrokenPipe);
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+impl Observer for Report<'_> {
+    fn database(&mut self, name: &str) {
+        let Some(several) = &mut self.several else { return };
+        several.name = redact(name);
+        several.begun += 1;
+        let is_first = several.begun == 1;
+        let text = match &mut self.printer {
             Printer::Table(table) => {
                 **table = Table::of(table.detail);
-                heading(is_first, &self.name)
+                heading(is_first, &several.name)
             }
             Printer::Json { first } => {
                 *first = true;
@@ -233,45 +166,88 @@ impl Several {
                     true => format!("{{\n  \"schema\": {SCHEMA},\n  \"databases\": [\n"),
                     false => ",\n".to_owned(),
                 };
-                format!("{begin}{{\n  \"database_name\": {},", json!(self.name))
+                format!("{begin}{{\n  \"database_name\": {},", json!(several.name))
             }
             Printer::Ndjson => String::new(),
-        }
+        };
+        self.print(&text);
     }
 
-    /// Adds up what was swept, also of a database that could not be swept to its end.
-    fn count(&mut self, summary: &Summary) {
-        self.total = self.total.plus(summary.total());
-        self.is_dry_run = summary.heading.mode == Mode::DryRun;
-    }
-
-    /// What stands below the report of a database that was swept.
-    fn end_of_database(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
+    fn database_ends(&mut self, swept: &Result<Summary>) {
+        let Some(several) = &mut self.several else { return };
         let unswept = swept.as_ref().ok().and_then(Summary::failure).map(Error::new);
         let failed = swept.as_ref().err().or(unswept.as_ref());
-        self.failed += usize::from(failed.is_some());
+        several.failed += usize::from(failed.is_some());
         let end = ended(failed, swept.as_ref().map_or_else(conclusion_of, |summary| summary.conclusion));
-        match (printer, swept) {
+        let text = match (&self.printer, swept) {
             (Printer::Table(_), Ok(_)) => String::new(),
             (Printer::Table(_), Err(error)) => failure(error),
             (Printer::Json { .. }, _) => format!("\n{}\n}}", fields(&end)),
-            (Printer::Ndjson, _) => line("database", Some(&self.name), &end),
-        }
+            (Printer::Ndjson, _) => self.line("database", &end),
+        };
+        self.print(&text);
     }
 
-    /// What stands below all reports.
-    fn end(&self, printer: &Printer) -> String {
-        match printer {
-            Printer::Table(_) => format!("\n{}\n", self.totals().bold()),
-            Printer::Json { .. } => "\n]}\n".to_owned(),
-            Printer::Ndjson => String::new(),
-        }
+    fn begins(&mut self, heading: &Heading) {
+        let heading = heading.redacted();
+        let text = match &self.printer {
+            Printer::Table(_) => String::new(),
+            Printer::Json { .. } => {
+                let begin = if self.several.is_some() { "" } else { "{" };
+                format!("{begin}\n{},\n  \"subjects\": [", fields(&heading))
+            }
+            Printer::Ndjson => self.line("heading", &heading),
+        };
+        self.print(&text);
     }
 
-    /// `3 databases, 1 of them failed. 12 continued; left: 2 waiting`
-    fn totals(&self) -> String {
-        let ended = if self.failed == 0 { Ended::Completed } else { Ended::Failed };
-        format!("{}. {}", databases(self.begun, self.failed), done_and_left(self.total, self.is_dry_run, ended))
+    fn kind(&mut self, kind: Kind) {
+        self.progress.begin(kind);
+    }
+
+    fn wants_counts(&self) -> bool {
+        self.progress.is_wanted()
+    }
+
+    fn expect(&mut self, subjects: u64) {
+        self.progress.expect(subjects);
+    }
+
+    fn subject(&mut self, examined: &Examined) {
+        let examined = examined.redacted();
+        self.progress.step();
+        let text = match &mut self.printer {
+            Printer::Table(table) => return table.add(examined),
+            Printer::Json { first } => {
+                let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
+                format!("{separator}{}", json!(examined))
+            }
+            Printer::Ndjson => self.line("subject", &examined),
+        };
+        self.print(&text);
+    }
+
+    /// Several databases are added up, also with one that could not be swept to its end.
+    fn ends(&mut self, summary: &Summary) {
+        self.progress.end();
+        if let Some(several) = &mut self.several {
+            several.total = several.total.plus(summary.total());
+            several.is_dry_run = summary.heading.mode == Mode::DryRun;
+        }
+        let text = match &self.printer {
+            Printer::Table(table) => table.render(summary),
+            Printer::Json { first } => {
+                let bracket = if *first { "]" } else { "\n  ]" };
+                let end = if self.several.is_some() { "," } else { "\n}\n" };
+                format!("{bracket},\n{}{end}", fields(&summary_document(summary)))
+            }
+            Printer::Ndjson => self.line("summary", &summary_document(summary)),
+        };
+        self.print(&text);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.as_ref().is_some_and(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 }
 
@@ -302,19 +278,6 @@ fn fields(object: &impl Serialize) -> String {
     let object = json!(object);
     let fields = object.as_object().into_iter().flatten();
     fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
-}
-
-/// One line of NDJSON: what it is (`heading`, `subject`, `summary`), of which database, if there are several, then its
-/// fields.
-fn line(of: &str, database: Option<&str>, object: &impl Serialize) -> String {
-    let mut line = match database {
-        None => json!({ "type": of }),
-        Some(name) => json!({ "type": of, "database_name": name }),
-    };
-    if let (Value::Object(line), Value::Object(fields)) = (&mut line, json!(object)) {
-        line.extend(fields);
-    }
-    format!("{line}\n")
 }
 
 /// What stands below the subjects.

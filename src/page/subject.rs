@@ -7,7 +7,7 @@ use super::chart::Mark;
 use super::frame::Frame;
 use super::route::{Here, Link};
 use super::shown::web_page;
-use crate::report::explain::{Explanation, quarantine};
+use crate::report::explain::Explanation;
 use crate::rules::display::{format_utc, humanize};
 use crate::text::redact;
 
@@ -28,12 +28,11 @@ pub struct SubjectPage<'a> {
 
 impl SubjectPage<'_> {
     pub fn of<'a>(explanation: &'a Explanation, here: &Here) -> SubjectPage<'a> {
-        let Explanation { label, kind, verdict, failure, .. } = explanation;
+        let Explanation { label, kind, verdict, .. } = explanation;
         let (name, assignee) = (label.name(), explanation.assignee.describe());
         // Nothing is known here of the sweeper: the mark says how the subject stands.
         let mark = if verdict.finding.is_some() { Mark::Failing } else { Mark::Well };
         let title = format!("{kind} {name} · {} · sweep", explanation.title);
-        let held = failure.as_ref().filter(|failure| failure.quarantined_at.is_some());
         SubjectPage {
             frame: Frame::of(here, mark, title).read_at(None, explanation.observed_at()),
             explanation,
@@ -43,7 +42,7 @@ impl SubjectPage<'_> {
             assignee,
             tenant: label.tenant.as_deref().map(|tenant| here.route.tenant_link(tenant)),
             would: verdict.decision.announce(verdict.attempts_max),
-            quarantine: held.map(|failure| quarantine(failure, *kind, label)),
+            quarantine: explanation.quarantine(),
         }
     }
 }

@@ -1,22 +1,26 @@
 //! One subject explained: every clause of its definition, what was tried, and what a sweep would do now.
 
-mod read;
-
+use anyhow::Result;
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
 use super::page::Page;
+use crate::conclusion::{some_failed, usage};
 use crate::rules::display::{HumanDuration, format_utc, humanize};
 use crate::rules::session::AgentState;
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, Whose, decide};
-use crate::store::Label;
-use crate::store::Subject;
-use crate::store::hosts::links::Links;
-use crate::store::work::ledger::{Past, Recovery};
-use crate::store::work::quarantine::FailingSubject;
-use crate::text::{cut, redact};
+use crate::store::connect::open::Url;
+use crate::store::db::errors::{self, Refused};
+use crate::store::hosts::links::{HostUrl, Links};
+use crate::store::hosts::rights::Purpose;
+use crate::store::work::find::among;
+use crate::store::work::ledger::{self, Past, Recovery};
+use crate::store::work::quarantine::{self, FailingSubject};
+use crate::store::work::supervision;
+use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, read_alone};
+use crate::text::{cut, redact, shown_in};
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
@@ -68,17 +72,41 @@ impl Explanation {
         }
     }
 
+    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Without
+    /// a kind it may be of any. Refuses a name that finds none or several, and a row that cannot be read. `policy` is
+    /// asked for by the policy of the watcher that examines the session, if one does.
+    pub fn read(
+        url: &Url,
+        (kind, name): (Option<Kind>, &str),
+        policy: impl FnOnce(Option<Policy>) -> Policy + Send + 'static,
+        host_url: Option<&HostUrl>,
+        timeouts: &Timeouts,
+    ) -> Result<Explanation> {
+        let (name, host_url, its_timeouts) = (name.to_owned(), host_url.cloned(), *timeouts);
+        url.ask(timeouts, move |url| {
+            let mut store = url.open_to(Purpose::Explain)?;
+            kind.map_or(Ok(()), |kind| store.refuse_unprovided(kind))?;
+            let kinds = kind.map_or_else(|| store.kinds.clone(), |kind| vec![kind]);
+            let links = store.host.links(host_url.as_ref());
+            let read = store.db.in_transaction(Purpose::Explain.access(), &its_timeouts, |db| {
+                let (kind, label) = among(db, &kinds, &name)?;
+                let now = db.now()?;
+                let watchers = match kind {
+                    Kind::Session => supervision::policy_of_watcher(db, &label.id, now)?,
+                    Kind::Issue | Kind::Step => None,
+                };
+                let is_watched = watchers.is_some();
+                let policy = policy(watchers);
+                let explanation = for_kind!(kind, S => read::<S>(db, label, &policy, &links))?;
+                Ok(Explanation { is_watched, ..explanation })
+            });
+            read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
+        })
+    }
+
     /// The database's clock.
     pub fn observed_at(&self) -> DateTime<Utc> {
         self.history.observed_at
-    }
-
-    /// The attempt that would be made, or how many were.
-    fn attempt(&self) -> u32 {
-        match self.verdict.decision {
-            Decision::Continue { attempt, .. } => attempt,
-            _ => self.history.attempts,
-        }
     }
 
     /// For people.
@@ -90,10 +118,15 @@ impl Explanation {
             format!("{}:", self.decides_now()).bold(),
             redact(&decision.announce(self.verdict.attempts_max)).bold()
         );
-        if let Some(failure) = self.failure.as_ref().filter(|failure| failure.quarantined_at.is_some()) {
-            text += &format!("{}\n", quarantine(failure, self.kind, &self.label).yellow());
+        if let Some(quarantine) = self.quarantine() {
+            text += &format!("{}\n", quarantine.yellow());
         }
         text + &format!("What would change that: {}.\n", decision.what_would_change_it())
+    }
+
+    /// What a sweep does with it if it is in quarantine, whatever its decision would be.
+    pub fn quarantine(&self) -> Option<String> {
+        in_quarantine(self.failure.as_ref()?, self.kind, &self.label)
     }
 
     /// The beginning of the sentence that says what a sweep, or its watcher, decides now.
@@ -128,44 +161,35 @@ impl Explanation {
     }
 
     fn render_history(&self) -> String {
-        format!("{}\n{}{}", "History".bold(), grid::without_header(self.history().into_iter()), self.recoveries())
+        let rows = self.history().into_iter().map(|(name, value)| [name.to_owned(), value]);
+        format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
     }
 
     /// What happened to it so far: names and values, as they may be shown.
-    pub fn history(&self) -> Vec<[String; 2]> {
+    pub fn history(&self) -> Vec<(&'static str, String)> {
         let (history, policy) = (&self.history, &self.policy);
         let now = history.observed_at;
         let ago = |at: DateTime<Utc>| match at <= now {
             true => format!("{} ago, at {}", HumanDuration(now - at), format_utc(at)),
             false => format!("at {}, in the future", format_utc(at)),
         };
+        let (attempts, escalations) = (history.attempts_last_day, history.escalations_last_day);
+        let max = policy.attempts_per_day_max;
         let mut rows = vec![
-            ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
-            ["attempts".to_owned(), self.render_attempts()],
-            [
-                "in 24 hours".to_owned(),
-                format!(
-                    "{} of {max} attempts, {} of {max} escalations",
-                    history.attempts_last_day,
-                    history.escalations_last_day,
-                    max = policy.attempts_per_day_max
-                ),
-            ],
+            ("episode", format!("began {}", ago(history.episode_began_at))),
+            ("attempts", self.render_attempts()),
+            ("in 24 hours", format!("{attempts} of {max} attempts, {escalations} of {max} escalations")),
         ];
-        rows.extend(self.agent.as_ref().map(|agent| ["its agent".to_owned(), redact(&agent.describe())]));
-        rows.extend(
-            self.agent.as_ref().map(|agent| {
-                ["known by".to_owned(), format!("{}, since {}", redact(&agent.evidence), ago(agent.since))]
-            }),
-        );
-        rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
-        rows.extend(
-            history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), self.describe_exemption(exemption)]),
-        );
+        if let Some(agent) = &self.agent {
+            rows.push(("its agent", redact(&agent.describe())));
+            rows.push(("known by", format!("{}, since {}", redact(&agent.evidence), ago(agent.since))));
+        }
+        rows.extend(history.last_attempt_at.map(|at| ("last attempt", ago(at))));
+        rows.extend(history.exemption.as_ref().map(|exemption| ("exemption", self.describe_exemption(exemption))));
         rows.extend(self.failure.as_ref().map(|failure| {
             let (sweeps, reason) = (failure.sweeps, redact(&failure.reason));
             let running = if sweeps == 1 { "in 1 sweep".to_owned() } else { format!("in {sweeps} sweeps running") };
-            ["failures".to_owned(), format!("{running}, the last {}: {reason}", ago(failure.last_at))]
+            ("failures", format!("{running}, the last {}: {reason}", ago(failure.last_at)))
         }));
         rows
     }
@@ -221,37 +245,33 @@ impl Explanation {
         let Explanation { label, kind, title, verdict, history, past, failure, policy, .. } = self;
         let clauses = verdict.definition.1.iter().map(|clause| {
             let Clause { demand, found, failure, is_patience: _ } = clause;
-            json!({ "demand": redact(demand), "found": redact(found), "holds": failure.is_none() })
-        });
-        let recoveries = past.latest.iter().map(|row| {
-            let Recovery { created_at, action, attempt, reason, requested_by, blocked_subject, settled_at } = row;
-            json!({
-                "at": created_at, "action": redact(action), "attempt": attempt, "reason": redact(reason),
-                "requested_by": requested_by.as_deref().map(redact),
-                "blocked_subject": blocked_subject, "settled_at": settled_at,
-            })
+            json!({ "demand": demand, "found": found, "holds": failure.is_none() })
         });
         let exemption = history.exemption.as_ref().map(|exemption| {
+            let Exemption { whose, reason, until } = exemption;
             let holds = exemption.holds(history.observed_at);
-            let (whose, reason) = (exemption.whose.name(), redact(&exemption.reason));
-            json!({ "whose": whose, "reason": reason, "until": exemption.until, "holds": holds })
+            json!({ "whose": whose.name(), "reason": reason, "until": until, "holds": holds })
         });
-        json!({
+        let attempt = match verdict.decision {
+            Decision::Continue { attempt, .. } => attempt,
+            _ => history.attempts,
+        };
+        shown_in(json!({
             "schema": SCHEMA,
             "kind": kind,
-            "id": label.redact_id(),
-            "identifier": label.identifier.as_deref().map(redact),
-            "tenant": label.tenant.as_deref().map(redact),
+            "id": label.id,
+            "identifier": label.identifier,
+            "tenant": label.tenant,
             "url": self.url,
-            "title": redact(title),
-            "assignee": redact(&self.assignee.describe()),
+            "title": title,
+            "assignee": self.assignee.describe(),
             "defines": verdict.definition.0,
             "finding": verdict.finding,
             "clauses": clauses.collect::<Vec<_>>(),
             "decision": verdict.decision.name(),
-            "reason": redact(&verdict.decision.to_string()),
+            "reason": verdict.decision.to_string(),
             "what_would_change_it": verdict.decision.what_would_change_it(),
-            "attempt": self.attempt(),
+            "attempt": attempt,
             "attempts_max": verdict.attempts_max,
             "history": {
                 "observed_at": history.observed_at,
@@ -265,27 +285,42 @@ impl Explanation {
                 "escalations_last_day": history.escalations_last_day,
                 "exemption": exemption,
             },
-            "agent": self.agent.as_ref().map(|agent| json!({
-                "state": agent.activity.name(),
-                "kind": agent.kind.as_deref().map(redact),
-                "question": redact(&agent.question),
-                "since": agent.since,
-                "evidence": redact(&agent.evidence),
-            })),
+            "agent": self.agent,
             "recoveries_total": past.total,
-            "recoveries": recoveries.collect::<Vec<_>>(),
+            "recoveries": past.latest,
             "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),
             "quarantined": failure.as_ref().is_some_and(|failure| failure.quarantined_at.is_some()),
-        })
+        }))
     }
 }
 
-/// What a sweep does with a subject in quarantine, whatever its decision would be.
-pub fn quarantine(failure: &FailingSubject, kind: Kind, label: &Label) -> String {
-    let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", format_utc(at)));
-    format!(
-        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} \
-            {}",
-        label.redact_id()
-    )
+/// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
+fn read<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
+    let failure = quarantine::of(db, S::KIND, &label.id)?;
+    let read = read_alone::<S>(db, &label.id, policy);
+    let read = read.and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
+    let (kind, id) = (S::KIND, label.redact_id());
+    // With its id, which the name may not show.
+    let name = if label.identifier.is_some() { format!("{} ({id})", label.name()) } else { id };
+    match read {
+        Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, links, past, failure)),
+        Ok((None, _)) => Err(usage(format!("there is no {kind} {name} in this database")).into()),
+        Err(error) if errors::is_undecodable(&error) => {
+            const SOON: &str =
+                "each sweep reports it as unreadable and leaves it, and after three of them it is in quarantine";
+            let held = failure.and_then(|failure| in_quarantine(&failure, kind, &label));
+            let (why, held) = (errors::of_row(kind, &error), held.unwrap_or_else(|| SOON.to_owned()));
+            Err(some_failed(format!("{kind} {name} cannot be read: {why}; {held}")).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a sweep does with a subject in quarantine, whatever its decision would be; none: it is not there.
+fn in_quarantine(failure: &FailingSubject, kind: Kind, label: &Label) -> Option<String> {
+    let (since, id) = (format_utc(failure.quarantined_at?), label.redact_id());
+    Some(format!(
+        "But it is in quarantine since {since}, and sweeps skip it until it is released:\n  \
+         sweep quarantine release {kind} {id}"
+    ))
 }

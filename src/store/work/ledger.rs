@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
@@ -249,8 +249,9 @@ pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, cl
 const LATEST_MAX: i64 = 20;
 
 /// One row of `recoveries`.
-#[derive(Clone, Debug, PartialEq, Queryable)]
+#[derive(Clone, Debug, PartialEq, Queryable, Serialize)]
 pub struct Recovery {
+    #[serde(rename = "at")]
     pub created_at: DateTime<Utc>,
     /// `continue`, `escalate`, `recover`, `hand_over`, `abandon`.
     pub action: String,
