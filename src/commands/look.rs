@@ -13,7 +13,7 @@ use crate::cli::{AttentionFlags, StatusFlags, SubjectName, read_subject};
 use crate::conclusion::{Conclusion, conclusion_of, usage};
 use crate::cycle::logged;
 use crate::report::explain::Explanation;
-use crate::report::{attention, ended, failure, heading, page, plan, status};
+use crate::report::{attention, ended, failure, heading, page, status};
 use crate::rules::Policy;
 use crate::settings::{Environment, apply_policy, find_database, find_databases, policy, table};
 use crate::store::read::overview::{Overview, OverviewRequest, PageRequest, Part, Scope};

@@ -32,7 +32,7 @@ pub fn daemon(scope: ScopeFlags, typed: TypedSettings, environment: &Environment
 pub fn page(environment: &Environment) -> Result<Conclusion> {
     let PageSettings { databases, viewed, http, options } = PageSettings::resolve(environment)?;
     // Files may have come, and others gone.
-    crate::page::run(options, http, move || Viewed { databases: databases.find(), ..viewed.clone() })
+    crate::page::run(options, http, Box::new(move || Viewed { databases: databases.find(), ..viewed.clone() }))
 }
 
 pub fn mcp(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {

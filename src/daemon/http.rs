@@ -106,7 +106,7 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
     let router = if listening.is_local() { router.layer(from_fn(host::check)) } else { router };
     listening.serve(match page {
         None => router,
-        Some(options) => router.merge(page::router(options, bound, move || health.borrow().clone().viewed())),
+        Some(options) => router.merge(page::router(options, bound, Box::new(move || health.borrow().clone().viewed()))),
     });
     Ok(bound)
 }

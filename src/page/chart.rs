@@ -51,49 +51,35 @@ impl Mark {
         self.into()
     }
 
-    /// In a word, as a heading has it.
-    pub fn word(self) -> &'static str {
+    /// The state in a word, as a heading has it; its colour on a tab of any colour; and its shape: each has its own.
+    fn look(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Mark::Well => "Well",
-            Mark::Failing => "Failing",
-            Mark::Late => "Late",
-            Mark::Never => "Never swept",
-            Mark::Away => "Away",
+            Mark::Well => ("Well", "#2e9e63", r#"<circle cx="12" cy="12" r="9"/><path d="M8 12.5l2.8 2.8L16.2 9.5"/>"#),
+            Mark::Failing => {
+                ("Failing", "#e0443a", r#"<path d="M12 3.5L22 20.5H2z"/><path d="M12 10v4.5M12 17.6v.1"/>"#)
+            }
+            Mark::Late => ("Late", "#c98a1b", r#"<circle cx="12" cy="12" r="9"/><path d="M12 7v5.2l3.4 2"/>"#),
+            Mark::Never => ("Never swept", "#8a8f98", r#"<circle cx="12" cy="12" r="9" stroke-dasharray="3.4 3.67"/>"#),
+            Mark::Away => ("Away", "#e0443a", r#"<circle cx="12" cy="12" r="9"/><path d="M5.8 18.2L18.2 5.8"/>"#),
         }
     }
 
-    /// Beside the word: each has a shape of its own.
+    pub fn word(self) -> &'static str {
+        self.look().0
+    }
+
+    /// Beside the word.
     pub fn svg(self) -> Svg {
-        let shape = self.shape();
+        let (.., shape) = self.look();
         Svg(format!(r#"<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{shape}</svg>"#))
     }
 
     /// A file of its own, for the browser's tab.
     pub fn icon(self) -> String {
-        let (colour, shape) = (self.colour(), self.shape());
+        let (_, colour, shape) = self.look();
         format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" color="{colour}" stroke="{colour}" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round">{shape}</svg>"#
         )
-    }
-
-    /// On a tab of any colour.
-    fn colour(self) -> &'static str {
-        match self {
-            Mark::Well => "#2e9e63",
-            Mark::Failing | Mark::Away => "#e0443a",
-            Mark::Late => "#c98a1b",
-            Mark::Never => "#8a8f98",
-        }
-    }
-
-    fn shape(self) -> &'static str {
-        match self {
-            Mark::Well => r#"<circle cx="12" cy="12" r="9"/><path d="M8 12.5l2.8 2.8L16.2 9.5"/>"#,
-            Mark::Failing => r#"<path d="M12 3.5L22 20.5H2z"/><path d="M12 10v4.5M12 17.6v.1"/>"#,
-            Mark::Late => r#"<circle cx="12" cy="12" r="9"/><path d="M12 7v5.2l3.4 2"/>"#,
-            Mark::Never => r#"<circle cx="12" cy="12" r="9" stroke-dasharray="3.4 3.67"/>"#,
-            Mark::Away => r#"<circle cx="12" cy="12" r="9"/><path d="M5.8 18.2L18.2 5.8"/>"#,
-        }
     }
 }
 

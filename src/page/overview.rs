@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::chart::{self, Mark, Svg};
-use super::frame::Frame;
+use super::pages::Frame;
 use super::route::{Here, Link, Route, View};
 use super::shown::{Minute, age, web_page};
 use crate::report::attention::{expected, needs};
@@ -55,21 +55,6 @@ struct Series {
     total: i64,
     chart: Svg,
 }
-
-/// What waits for a person comes first, and what goes on by itself last.
-const ORDER: [BoardState; 11] = [
-    BoardState::Escalated,
-    BoardState::Abandoned,
-    BoardState::Orphaned,
-    BoardState::Stalled,
-    BoardState::Silent,
-    BoardState::Crashed,
-    BoardState::Skipped,
-    BoardState::Exempt,
-    BoardState::Waiting,
-    BoardState::Queued,
-    BoardState::Active,
-];
 
 impl OverviewPage<'_> {
     pub fn of<'a>(overview: &'a Overview<Attention>, here: &'a Here) -> OverviewPage<'a> {
@@ -166,7 +151,11 @@ impl OverviewPage<'_> {
 /// The kinds that there are, and each state in which anything is.
 fn states(kinds: &BTreeMap<&'static str, Counts>) -> (Vec<&'static str>, Vec<StateRow>) {
     let provided: Vec<_> = kinds.iter().filter(|(_, counts)| counts.provided).collect();
-    let rows = ORDER.into_iter().map(|state| {
+    const CALM: [BoardState; 5] =
+        [BoardState::Skipped, BoardState::Exempt, BoardState::Waiting, BoardState::Queued, BoardState::Active];
+    // What waits for a person comes first, and what goes on by itself last.
+    let order = [BoardState::WAITING_FOR_PEOPLE, BoardState::STRANDED, &CALM].concat();
+    let rows = order.into_iter().map(|state| {
         let counts: Vec<i64> =
             provided.iter().map(|(_, counts)| counts.states.get(&state).copied().unwrap_or_default()).collect();
         StateRow { state, total: counts.iter().sum(), counts }

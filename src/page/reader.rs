@@ -2,7 +2,7 @@
 //! What needs a person is read in a lane of its own, which nothing else that is asked for can hold up.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -95,8 +95,8 @@ impl LastKnown {
 struct Lane {
     /// The latest readings, the latest first. The task that holds them reads.
     kept: Arc<AsyncMutex<VecDeque<KeptView>>>,
-    /// Since when somebody reads.
-    read_since: Arc<Mutex<Option<Instant>>>,
+    /// Since when somebody reads; gone when nobody does.
+    reading: Arc<Mutex<Weak<Instant>>>,
 }
 
 #[derive(Clone)]
@@ -117,29 +117,18 @@ fn keep(kept: &mut VecDeque<KeptView>, view: View, reading: ViewResult, took: Du
     kept.push_front(KeptView { view, read_at, until: read_at + fresh, reading });
 }
 
-/// Says that somebody reads in a lane until this is dropped, however the reading ends.
-struct Turn(Lane);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.set_read_since(None);
-    }
-}
-
 impl Lane {
-    fn begin(&self, now: Instant) -> Turn {
-        self.set_read_since(Some(now));
-        Turn(self.clone())
-    }
-
-    fn set_read_since(&self, since: Option<Instant>) {
-        *self.read_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
-    }
-
     /// True if what is read now has been read for long.
     fn is_slow(&self) -> bool {
-        let since = *self.read_since.lock().unwrap_or_else(PoisonError::into_inner);
-        since.is_some_and(|since| SLOW <= since.elapsed())
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        reading.is_some_and(|began| SLOW <= began.elapsed())
+    }
+
+    /// Says that somebody reads until the returned time is dropped, however the reading ends.
+    fn begin(&self, now: Instant) -> Arc<Instant> {
+        let began = Arc::new(now);
+        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&began);
+        began
     }
 }
 
@@ -160,7 +149,7 @@ impl Reader {
         // The sweeps are read with the work, as they stand beside it.
         let view = if *view == View::Sweeps { View::everything() } else { view.clone() };
         let lane = if view == View::everything() { &self.front } else { &self.others };
-        let read = timeout(PATIENCE, self.read_in_turn(lane, database.clone(), view, viewed.clone(), turns)).await;
+        let read = timeout(PATIENCE, self.read_in_turn(lane, (database.clone(), view, viewed.clone()), turns)).await;
         read.unwrap_or_else(|_| self.silence(lane))
     }
 
@@ -191,9 +180,7 @@ impl Reader {
     async fn read_in_turn(
         &self,
         lane: &Lane,
-        database: Found,
-        view: View,
-        viewed: Viewed,
+        (database, view, viewed): (Found, View, Viewed),
         turns: &Arc<Semaphore>,
     ) -> ViewResult {
         let mut kept = Arc::clone(&lane.kept).lock_owned().await;
@@ -203,8 +190,7 @@ impl Reader {
         }
         let (reader, lane, turn) = (self.clone(), lane.clone(), Arc::clone(turns).acquire_owned().await);
         let reading = spawn_blocking(move || {
-            let (_turn, began) = (turn, Instant::now());
-            let in_lane = lane.begin(began);
+            let (_turn, began) = (turn, lane.begin(Instant::now()));
             // What took long to read is shown again, but never as if a database that is away were there.
             let gone = known.as_ref().and_then(|_| is_there(&database, &viewed).err());
             let reading = match (known, gone) {
@@ -216,7 +202,7 @@ impl Reader {
                     reading
                 }
             };
-            drop((in_lane, kept));
+            drop((began, kept));
             reader.count_days(&database, &viewed);
             reading
         });

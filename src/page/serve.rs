@@ -1,4 +1,5 @@
-//! Serving the page: beside the daemon's other answers, or alone.
+//! Serving the page: beside the daemon's other answers, or alone. What goes over the wire is a document with its ETag,
+//! and the headers that keep it in its place; and the files of the page: its style sheet, and an icon for each state.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,34 +8,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use askama::Template;
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+    REFRESH, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
+use sha2::{Digest, Sha256};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use super::Viewed;
 use super::access::{PageAccess, PageOptions};
-use super::answer::{Caching, PageDocument, file};
-use super::databases::DatabasesPage;
-use super::frame::TroublePage;
+use super::chart::Mark;
 use super::overview::OverviewPage;
+use super::pages::{DatabasesPage, SubjectPage, SweepsPage, TroublePage};
 use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
-use super::subject::SubjectPage;
-use super::sweeps::SweepsPage;
+use super::{STYLE, STYLE_PATH, Viewed, hex};
 use crate::conclusion::Conclusion;
 use crate::http;
 use crate::store::connect::databases::Found;
 use crate::sweep::limits::{LISTENING, exit_in_any_case};
 
+/// Says what the page is about now.
+pub type ViewedNow = Box<dyn Fn() -> Viewed + Send + Sync>;
+
 /// Everything that the answers are made of.
 struct PageServer {
     access: PageAccess,
-    viewed: Box<dyn Fn() -> Viewed + Send + Sync>,
+    viewed: ViewedNow,
     /// The reader of each database, by the database's name.
     readers: Mutex<BTreeMap<Option<String>, Reader>>,
     /// Bounds how many databases are read at the same time.
@@ -44,27 +51,14 @@ struct PageServer {
 const READ_AT_ONCE: usize = 16;
 
 /// Answers all requests that nobody else does, at this address.
-pub fn router(
-    options: PageOptions,
-    address: SocketAddr,
-    viewed: impl Fn() -> Viewed + Send + Sync + 'static,
-) -> Router {
-    let access = PageAccess::new(options, http::is_local(address));
-    let page = PageServer {
-        access,
-        viewed: Box::new(viewed),
-        readers: Mutex::default(),
-        turns: Arc::new(Semaphore::new(READ_AT_ONCE)),
-    };
+pub fn router(options: PageOptions, address: SocketAddr, viewed: ViewedNow) -> Router {
+    let (access, turns) = (PageAccess::new(options, http::is_local(address)), Semaphore::new(READ_AT_ONCE));
+    let page = PageServer { access, viewed, readers: Mutex::default(), turns: Arc::new(turns) };
     Router::new().fallback(answer).with_state(Arc::new(page))
 }
 
 /// Serves the page and /healthz until a signal ends it.
-pub fn run(
-    options: PageOptions,
-    address: SocketAddr,
-    viewed: impl Fn() -> Viewed + Send + Sync + 'static,
-) -> Result<Conclusion> {
+pub fn run(options: PageOptions, address: SocketAddr, viewed: ViewedNow) -> Result<Conclusion> {
     options.refuse_open(address)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the page")?;
     let ended = runtime.block_on(async {
@@ -174,11 +168,114 @@ fn html((status, page): (StatusCode, impl Template), refreshes: bool) -> PageDoc
         Ok(html) => {
             // What says that something is wrong is not kept: it would be shown when it is no longer so.
             let caching = if status == StatusCode::OK { Caching::Checked } else { Caching::Never };
-            PageDocument { status, caching, ..PageDocument::html(html, refreshes) }
+            PageDocument { status, media_type: "text/html; charset=utf-8", body: html, caching, refreshes }
         }
         Err(error) => {
             error!("the page could not be written: {error}");
             PageDocument::text((StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.\n"))
         }
     }
+}
+
+/// How often a page refreshes itself. A header does it: an element would be one that assistive programs cannot stop,
+/// and there is no script.
+const REFRESH_SECONDS: u32 = 30;
+
+/// Nothing but our own style and pictures, in no frame, with nowhere to send anything to.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+const GUARDS: [(HeaderName, &str); 5] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// How a document may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Caching {
+    /// Asked for again each time, with its ETag.
+    Checked,
+    /// Its address changes with its content.
+    Forever,
+    /// Kept by nobody: it says that something is wrong.
+    Never,
+}
+
+/// What a request is answered with.
+#[derive(Clone, Debug)]
+struct PageDocument {
+    status: StatusCode,
+    media_type: &'static str,
+    body: String,
+    caching: Caching,
+    refreshes: bool,
+}
+
+impl PageDocument {
+    fn text((status, words): (StatusCode, &str)) -> PageDocument {
+        let (media_type, caching) = ("text/plain; charset=utf-8", Caching::Never);
+        PageDocument { status, media_type, body: words.to_owned(), caching, refreshes: false }
+    }
+
+    /// The answer to a request of this method with these headers. A page is as of the minute that stands on it: when
+    /// nothing else has changed since the browser got it, what it still shows is true.
+    fn answer(self, method: &Method, asked: &HeaderMap) -> Response {
+        let etag = format!("\"{:.32}\"", hex(&Sha256::digest(&self.body)));
+        let is_known = self.caching == Caching::Checked
+            && asked.get_all(IF_NONE_MATCH).iter().any(|known| {
+                let known = known.to_str().unwrap_or_default().split(',');
+                known.map(str::trim).any(|known| known == "*" || known.trim_start_matches("W/") == etag)
+            });
+        let (status, body) =
+            if is_known { (StatusCode::NOT_MODIFIED, String::new()) } else { (self.status, self.body) };
+        let length = body.len();
+        let mut response = Response::new(if method == Method::HEAD { Body::empty() } else { Body::from(body) });
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        for (name, value) in GUARDS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        let mut set = |name: HeaderName, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        match self.caching {
+            Caching::Checked => set(CACHE_CONTROL, "private, no-cache"),
+            Caching::Forever => set(CACHE_CONTROL, "private, max-age=31536000, immutable"),
+            Caching::Never => set(CACHE_CONTROL, "no-store"),
+        }
+        if self.caching == Caching::Checked {
+            set(ETAG, &etag);
+        }
+        if self.refreshes {
+            set(REFRESH, &REFRESH_SECONDS.to_string());
+        }
+        if !is_known {
+            set(CONTENT_TYPE, self.media_type);
+            set(CONTENT_LENGTH, &length.to_string());
+        }
+        match status {
+            StatusCode::METHOD_NOT_ALLOWED => set(ALLOW, "GET, HEAD"),
+            StatusCode::UNAUTHORIZED => set(WWW_AUTHENTICATE, "Basic realm=\"sweep\", charset=\"UTF-8\""),
+            _ => {}
+        }
+        response
+    }
+}
+
+/// The file of the page that has this path.
+fn file(path: &str) -> Option<PageDocument> {
+    let file = |media_type, body: String, caching| {
+        Some(PageDocument { status: StatusCode::OK, media_type, body, caching, refreshes: false })
+    };
+    if path == STYLE_PATH {
+        return file("text/css; charset=utf-8", STYLE.to_owned(), Caching::Forever);
+    }
+    let name = path.strip_prefix("/icons/")?.strip_suffix(".svg")?;
+    let mark = Mark::ALL.iter().find(|mark| mark.name() == name)?;
+    file("image/svg+xml", mark.icon(), Caching::Checked)
 }

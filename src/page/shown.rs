@@ -30,10 +30,6 @@ pub fn web_page(url: &Option<String>) -> Option<&str> {
 pub struct Minute(pub DateTime<Utc>);
 
 impl Minute {
-    pub fn of(at: &DateTime<Utc>) -> Minute {
-        Minute(*at)
-    }
-
     pub fn machine(&self) -> String {
         self.0.format("%Y-%m-%dT%H:%MZ").to_string()
     }

@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn a_name_leads_to_its_page_on_every_line_that_it_takes_and_widths_stay_as_they_are() {
         let row = || ["step", "SOC 2 evidence of the whole year #2", "2d 5h", "", "nobody is there"].map(str::to_owned);
-        let drawn = |url, knows_links| {
+        let drawn = |url: Option<&str>, knows_links| {
             let page = Page { columns: Some(70), knows_links };
-            within(page, NAMES, [GridRow::of_subject(row(), url)], &[2])
+            within(page, NAMES, [GridRow::of_subject(row(), &url.map(str::to_owned))], &[2])
         };
         let plain = drawn(None, true);
         let linked = drawn(Some("https://board.example/1"), true);
