@@ -1,178 +1,368 @@
-//! The tools, in the order in which they are listed: what each is good for, what it takes, and what it answers.
+//! The functions of the tools. Each does what the command of its name does, and answers with that command's JSON, or a
+//! small part of it: `list_attention`, `status`, `get_plan_status`, `explain` and `dry_run` read; `heartbeat`, `pause`,
+//! `resume` and `exempt` change something.
 
-mod changes;
-mod dry_run;
-mod overview;
-
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
 
 use anyhow::Result;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use rmcp::schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use chrono::TimeDelta;
+use rmcp::schemars::{self, JsonSchema};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::arguments::{checked, schema};
-use super::call::Call;
-use super::schemas::whole;
-use crate::rules::request::Request;
+use super::call::{BYTES_MAX, Call, Keep, ROWS, RowPage, kinds, no_place, small, with_rows, without_commands};
+use crate::conclusion::usage;
+use crate::cycle::sweep_apart;
+use crate::parse;
+use crate::report::explain::Explanation;
+use crate::report::{ask_named, exemption, summary_document};
+use crate::rules::request::{Asked, Request};
+use crate::rules::{Kind, Policy};
+use crate::store::connect::databases::Found;
+use crate::store::hosts::rights::Purpose;
+use crate::store::read::overview::{Attention, Cursor, Overview, OverviewRequest, PageRequest, Scope, Status};
+use crate::store::read::plan::PlanReport;
+use crate::store::work::exemptions::{self, Exempt, Wanted};
+use crate::sweep::ask::AskOptions;
+use crate::sweep::{Examined, Observer, Options, Outcome, Selection};
+use crate::text::shown_in;
 
-/// The function of a tool: it checks its arguments itself.
-type ToolFunction = Box<dyn Fn(&Call, JsonObject) -> Result<Value> + Send + Sync>;
-
-/// One tool, and the function that it calls.
-pub struct Definition {
-    pub tool: Tool,
-    /// True if the tool changes something; if not, it reads one snapshot.
-    pub changes: bool,
-    pub call: ToolFunction,
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionArguments {
+    /// Only the work of this tenant; whether sweeps run is everybody's.
+    #[schemars(length(min = 1, max = 1000))]
+    tenant: Option<String>,
+    /// Only the work of this agent: its name, or its id.
+    #[schemars(length(min = 1, max = 1000))]
+    agent: Option<String>,
+    /// How many items at most; 20, unless you say otherwise.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// The next_page of the answer before, for the items behind it.
+    #[schemars(length(min = 1, max = 2000))]
+    after: Option<String>,
 }
 
-/// What a tool says of itself: to the agent that has to choose, and to people.
-struct Words {
-    name: &'static str,
-    title: &'static str,
-    description: &'static str,
-    /// The schema of its answer.
-    answer: &'static str,
+/// What other tools answer, or people alone want to see; and of the last sweeps the latest says enough.
+const ELSEWHERE: [&str; 7] = ["next_sweep", "kinds", "tenants", "tenants_total", "agents", "agents_total", "days"];
+
+/// The items of `sweep attention --output json` page by page, and whether sweeps run.
+pub fn list_attention(call: &Call, arguments: AttentionArguments) -> Result<Value> {
+    let AttentionArguments { tenant, agent, limit, after } = arguments;
+    let after = after.map(|text| text.parse::<Cursor>().map_err(|_| no_place(&text))).transpose()?;
+    let options = &call.options.sweep;
+    let database = Found::alone(options.database.clone());
+    let page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
+    let (scope, host_url) = (Scope { tenant, agent }, options.host_url.clone());
+    let mut request = OverviewRequest { scope, page, host_url, ..OverviewRequest::default() };
+    loop {
+        let overview: Overview<Attention> = Overview::read_from(&database, &request, &options.timeouts)?;
+        let rows = overview.part.items.len();
+        let document = small(part_for_agents(shown_in(json!(overview))), &["/sweeper/guard"], Keep::First);
+        let bytes = document.to_string().len();
+        if bytes <= BYTES_MAX || rows <= 1 {
+            return Ok(document);
+        }
+        // Only the database knows where a shorter page ends: one that is likely to fit is read instead.
+        request.page.limit = (rows * BYTES_MAX * 9 / 10 / bytes).clamp(1, rows - 1);
+    }
 }
 
-impl Definition {
-    fn of<A: JsonSchema + DeserializeOwned + 'static>(
-        words: Words,
-        changes: bool,
-        call: fn(&Call, A) -> Result<Value>,
-    ) -> Definition {
-        let Words { name, title, description, answer } = words;
-        // Nobody but the database is asked. What changes something keeps sweeps, and so people, away from work.
-        let hints = ToolAnnotations::with_title(title).read_only(!changes);
-        let hints = hints.destructive(changes).idempotent(!changes).open_world(false);
-        let tool = Tool::new(name, description, schema::<A>()).with_title(title).with_annotations(hints);
-        Definition {
-            tool: tool.with_raw_output_schema(Arc::new(whole(answer))),
-            changes,
-            call: Box::new(move |its_call, arguments| call(its_call, checked(arguments)?)),
+fn part_for_agents(mut document: Value) -> Value {
+    if let Some(fields) = document.as_object_mut() {
+        fields.retain(|name, _| !ELSEWHERE.contains(&name.as_str()));
+    }
+    with_rows(without_commands(document, &["/items"]), &["/sweeper/sweeps"], Keep::First, 1)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusArguments {
+    /// Only the work of this tenant; what sweeps did is everybody's.
+    #[schemars(length(min = 1, max = 1000))]
+    tenant: Option<String>,
+}
+
+/// Rows of each list of a status: beside it stands how many there are.
+const STATUS_ROWS: usize = 5;
+
+const STATUS_LISTS: [&str; 9] = [
+    "/orphans", "/escalations", "/abandoned", "/plans", "/stuck_wakes", "/quarantined", "/notifications/dead",
+    "/sweeper/sweeps", "/sweeper/guard",
+];
+
+/// What `sweep status --output json` prints, with shorter lists.
+pub fn status(call: &Call, StatusArguments { tenant }: StatusArguments) -> Result<Value> {
+    let options = &call.options.sweep;
+    let (scope, host_url) = (Scope { tenant, agent: None }, options.host_url.clone());
+    let request = OverviewRequest { scope, host_url, ..OverviewRequest::default() };
+    let database = Found::alone(options.database.clone());
+    let status: Overview<Status> = Overview::read_from(&database, &request, &options.timeouts)?;
+    let document = without_commands(shown_in(json!(status)), &STATUS_LISTS);
+    Ok(small(with_rows(document, &STATUS_LISTS, Keep::First, STATUS_ROWS), &STATUS_LISTS, Keep::First))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanArguments {
+    /// The plan: its title, or its id.
+    #[schemars(length(min = 1, max = 1000))]
+    plan: String,
+    /// How many steps at most; 20, unless you say otherwise.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// The next_page of the answer before, for the steps behind it.
+    #[schemars(length(min = 1, max = 100))]
+    after: Option<String>,
+}
+
+/// What `sweep status --plan PLAN --output json` prints, with its steps page by page. A page's place is the number of
+/// the steps before it.
+pub fn plan_status(call: &Call, PlanArguments { plan, limit, after }: PlanArguments) -> Result<Value> {
+    let passed: usize = after.map_or(Ok(0), |after| after.parse().map_err(|_| no_place(&after)))?;
+    let options = &call.options.sweep;
+    let (url, host_url) = (&options.database, options.host_url.as_ref());
+    let plan = PlanReport::read_from(url, &plan, call.options.step_stalled_after, host_url, &options.timeouts)?;
+    let total = plan.steps.len();
+    let mut document = shown_in(json!(plan));
+    let steps = document["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    let places = (1..).map(|place: usize| place.to_string());
+    let RowPage { rows, next } = RowPage::fill(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
+    document["steps"] = rows.into();
+    document["steps_total"] = total.into();
+    document["next_page"] = next.into();
+    Ok(small(document, &[], Keep::First))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainArguments {
+    /// What it is.
+    #[schemars(with = "String", extend("enum" = kinds()))]
+    kind: Kind,
+    /// Which one: its id, or what people call it, such as ACM-12, or 'Release 2.4 #2' for a step.
+    #[schemars(length(min = 1, max = 1000))]
+    subject: String,
+}
+
+/// What `sweep explain KIND SUBJECT --output json` prints.
+pub fn explain(call: &Call, ExplainArguments { kind, subject }: ExplainArguments) -> Result<Value> {
+    let options = &call.options.sweep;
+    let (own, subject) = (options.policy.clone(), (Some(kind), subject.as_str()));
+    let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
+    let host_url = options.host_url.as_ref();
+    let explanation = Explanation::read(&options.database, subject, policy, host_url, &options.timeouts)?;
+    Ok(small(explanation.json(), &["/recoveries"], Keep::Last))
+}
+
+/// Clients do not wait for longer. What is not looked at by then is counted as deferred.
+const DEADLINE: TimeDelta = TimeDelta::seconds(30);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DryRunArguments {
+    /// Only this kind.
+    #[schemars(with = "Option<String>", extend("enum" = kinds()))]
+    kind: Option<Kind>,
+    /// Only this subject of that kind: its id, or what people call it, such as ACM-12. Needs kind.
+    #[schemars(length(min = 1, max = 1000))]
+    subject: Option<String>,
+    /// Only the work of this tenant.
+    #[schemars(length(min = 1, max = 1000))]
+    tenant: Option<String>,
+    /// How many subjects at most; 20, unless you say otherwise.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// The next_page of the answer before, for the subjects behind it.
+    #[schemars(length(min = 1, max = 100))]
+    after: Option<String>,
+}
+
+/// Answers what `sweep --dry-run --output json` prints, with a page of the subjects.
+pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
+    let DryRunArguments { kind, subject, tenant, limit, after } = arguments;
+    let after = after.as_deref().map(Rank::from_str).transpose()?;
+    let configured = &call.options.sweep;
+    let selection = match (kind, subject) {
+        (None, None) => configured.selection.clone(),
+        (Some(kind), None) => Selection::Kinds(vec![kind]),
+        (Some(kind), Some(subject)) => Selection::Subjects(vec![(kind, subject)]),
+        (None, Some(_)) => return Err(usage("subject: it needs kind as well, to say what it is").into()),
+    };
+    let options = Options {
+        selection,
+        tenant: tenant.or_else(|| configured.tenant.clone()),
+        dry_run: true,
+        // One after the other, so that the next page is of the same sweep.
+        connections: 1,
+        deadline: configured.deadline.min(DEADLINE),
+        ..configured.clone()
+    };
+    let limit = limit.unwrap_or(ROWS);
+    let mut seen = SubjectsOfPage { after, limit, kept: BTreeMap::new(), total: 0 };
+    let summary = sweep_apart(&options, call.cancel, &mut seen)?;
+    let heading = summary.heading.redacted();
+    let rows = seen.kept.into_iter().map(|(place, row)| (place.to_string(), json!(row)));
+    let RowPage { rows, next } = RowPage::fill(rows, limit);
+    let mut document = json!({
+        "schema": heading.schema, "mode": heading.mode, "host": heading.host, "subjects": rows,
+        "subjects_total": seen.total, "next_page": next,
+    });
+    if let (Value::Object(document), Value::Object(end)) = (&mut document, shown_in(summary_document(&summary))) {
+        document.extend(end);
+    }
+    Ok(small(document, &[], Keep::First))
+}
+
+/// Where a subject stands in the answer: what would be touched comes first, and of what is alike the oldest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    group: u8,
+    kind: Kind,
+    /// Microseconds; what cannot be read comes first.
+    idle_since: i64,
+    /// A hash of the id: what others wrote is not repeated.
+    hash: u64,
+}
+
+impl Rank {
+    fn of(examined: &Examined) -> Rank {
+        let group = match examined.outcome {
+            outcome if outcome.is_change() => 0,
+            outcome if outcome.is_failure() => 1,
+            Outcome::Healthy => 3,
+            _ => 2,
+        };
+        let hash = Sha256::digest(examined.id.0.as_bytes());
+        Rank {
+            group,
+            kind: examined.kind,
+            idle_since: examined.idle_since.map_or(i64::MIN, |since| since.timestamp_micros()),
+            hash: hash.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)),
         }
     }
+}
 
-    fn reads<A: JsonSchema + DeserializeOwned + 'static>(
-        words: Words,
-        call: fn(&Call, A) -> Result<Value>,
-    ) -> Definition {
-        Definition::of(words, false, call)
-    }
-
-    fn changes<A: JsonSchema + DeserializeOwned + 'static>(
-        words: Words,
-        call: fn(&Call, A) -> Result<Value>,
-    ) -> Definition {
-        Definition::of(words, true, call)
+impl Display for Rank {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.group, self.kind, self.idle_since, self.hash)
     }
 }
 
-pub static TOOLS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
-    vec![
-        Definition::reads(
-            Words {
-                name: "list_attention",
-                title: "What needs a person",
-                description: "What needs a person now, the oldest first, page by page: work that was escalated, \
-                    abandoned, stuck, blocked or held back, each with why, what was tried, and what a person can do \
-                    about it. It says also whether sweeps run at all. Use it first, to find out what is wrong.",
-                answer: include_str!("../../docs/schemas/attention-page.schema.json"),
-            },
-            overview::list_attention,
-        ),
-        Definition::reads(
-            Words {
-                name: "get_plan_status",
-                title: "Status of a plan",
-                description: "How far one plan is: its status as stored and as derived from its steps, whether it is \
-                    stalled, its progress in percent, the current step, for how long it has been stuck, and its \
-                    steps page by page. Use it when you know the plan; status names those that have a stalled step.",
-                answer: include_str!("../../docs/schemas/plan-status-page.schema.json"),
-            },
-            overview::plan_status,
-        ),
-        Definition::reads(
-            Words {
-                name: "explain",
-                title: "Explain a subject",
-                description: "Why one session, issue or plan step is or is not seen as stranded: every clause of the \
-                    definition with what was found, what sweeps did about it before, what a sweep would do now and \
-                    what would change that. Use it before you act on a subject, or to say why an agent was woken or \
-                    a person notified.",
-                answer: include_str!("../../docs/schemas/explanation.schema.json"),
-            },
-            overview::explain,
-        ),
-        Definition::reads(
-            Words {
-                name: "status",
-                title: "Status of all work",
-                description: "How all work stands, in one small answer: how many sessions, issues and steps are in \
-                    which state, the oldest few of what is stranded, waits for a person or was given up, what the \
-                    last sweeps did, and whether sweep itself still runs. Numbers are of all; lists are the oldest \
-                    few.",
-                answer: include_str!("../../docs/schemas/status.schema.json"),
-            },
-            overview::status,
-        ),
-        Definition::reads(
-            Words {
-                name: "dry_run",
-                title: "Dry run of a sweep",
-                description: "What a sweep would do now, without doing it: counts of all, and page by page the \
-                    subjects, first those that would be touched, then those that could not be examined, then those \
-                    that would be left, healthy ones last. It examines every candidate each time, so narrow it by \
-                    kind, tenant or subject if you can.",
-                answer: include_str!("../../docs/schemas/dry-run-page.schema.json"),
-            },
-            dry_run::dry_run,
-        ),
-        Definition::changes(
-            Words {
-                name: "heartbeat",
-                title: "Sign of life of a session",
-                description: "Notes a sign of life of a session: an agent that has nothing to write for a while, \
-                    such as one that waits for a long build, is not taken for a silent one. Use it only for a \
-                    session that you know is at work, and again before the limit comes again.",
-                answer: include_str!("../../docs/schemas/request.schema.json"),
-            },
-            |call, arguments| changes::ask(call, arguments, Request::Heartbeat),
-        ),
-        Definition::changes(
-            Words {
-                name: "pause",
-                title: "Pause a session",
-                description: "Has sweeps leave a session alone until resume is called: nobody is notified of it and \
-                    nothing is typed into it. Use it only if a person wants that; for a time that ends by itself use \
-                    exempt.",
-                answer: include_str!("../../docs/schemas/request.schema.json"),
-            },
-            |call, arguments| changes::ask(call, arguments, Request::Pause),
-        ),
-        Definition::changes(
-            Words {
-                name: "resume",
-                title: "End the pause of a session",
-                description: "Ends the pause of a session: sweeps look after it again. It does nothing else, and \
-                    wakes nobody. It is the counterpart of pause, and is refused for a session that is not paused.",
-                answer: include_str!("../../docs/schemas/request.schema.json"),
-            },
-            |call, arguments| changes::ask(call, arguments, Request::Resume),
-        ),
-        Definition::changes(
-            Words {
-                name: "exempt",
-                title: "Exempt a subject",
-                description: "Exempts one session, issue or plan step from sweeps until a time: it is in progress on \
-                    purpose, and nobody is woken or notified because of it. Again for the same subject: the new \
-                    reason and end replace the old ones, unless that would end it earlier. A week is the longest. \
-                    Use it only with a reason that a person would accept.",
-                answer: include_str!("../../docs/schemas/exemptions.schema.json"),
-            },
-            changes::exempt,
-        ),
-    ]
-});
+impl FromStr for Rank {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Rank> {
+        let read = || {
+            let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
+            let kind = Kind::parse(kind)?;
+            let (group, idle_since) = (group.parse().ok()?, idle_since.parse().ok()?);
+            Some(Rank { group, kind, idle_since, hash: hash.parse().ok()? })
+        };
+        let refused = || no_place(text);
+        Ok(read().ok_or_else(refused)?)
+    }
+}
+
+/// The subjects of a sweep, of which those of one page are kept, and one more.
+struct SubjectsOfPage {
+    after: Option<Rank>,
+    limit: usize,
+    kept: BTreeMap<Rank, Examined>,
+    total: u64,
+}
+
+impl Observer for SubjectsOfPage {
+    fn subject(&mut self, examined: &Examined) {
+        self.total += 1;
+        let place = Rank::of(examined);
+        if self.after.as_ref().is_some_and(|after| place <= *after) {
+            return;
+        }
+        if self.limit < self.kept.len() && self.kept.last_key_value().is_some_and(|(last, _)| *last < place) {
+            return;
+        }
+        self.kept.insert(place, examined.redacted());
+        if self.limit + 1 < self.kept.len() {
+            self.kept.pop_last();
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionArguments {
+    /// Which session: its id, or what people call it.
+    #[schemars(length(min = 1, max = 1000))]
+    session: String,
+}
+
+/// Asks for something that concerns a session.
+pub fn ask(call: &Call, SessionArguments { session }: SessionArguments, request: Request) -> Result<Value> {
+    let sweep = call.options.sweep.clone();
+    let asked = Asked { request, by: call.asker() };
+    sweep.database.clone().ask(&sweep.timeouts.clone(), move |database| {
+        let mut store = database.open_to(Purpose::Ask(request))?;
+        let options = AskOptions {
+            database: database.clone(),
+            policy: sweep.policy,
+            timeouts: sweep.timeouts,
+            subscriptions: sweep.subscriptions,
+            links: store.host.links(sweep.host_url.as_ref()),
+        };
+        let answered = ask_named(&mut store, &session, &asked, &options)?;
+        match &answered.by_host {
+            None => Ok(small(answered.json(&asked), &[], Keep::First)),
+            Some(by_host) => Err(answered.refused(by_host, None).into()),
+        }
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExemptArguments {
+    /// What it is.
+    #[schemars(with = "String", extend("enum" = kinds()))]
+    kind: Kind,
+    /// Which one: its id, or what people call it, such as ACM-12, or 'Release 2.4 #2' for a step.
+    #[schemars(length(min = 1, max = 1000))]
+    subject: String,
+    /// Why it is in progress on purpose, in a sentence for people.
+    #[schemars(length(min = 1, max = 500))]
+    reason: String,
+    /// When the exemption ends, within 7 days: a duration such as 2d or 12h, or a time such as 2026-12-24T18:00:00Z.
+    #[schemars(length(min = 1, max = 100))]
+    until: String,
+}
+
+/// Does what `sweep exempt add` does, but for two things: an exemption lasts a week at most, and a longer one, such as
+/// a person's, stays. Answers as `sweep exempt list --output json` prints, with this one alone.
+pub fn exempt(call: &Call, arguments: ExemptArguments) -> Result<Value> {
+    let ExemptArguments { kind, subject, reason, until } = arguments;
+    let until = parse::until(&until).map_err(|why| usage(format!("until: {until}: {why}")))?;
+    if reason.trim().is_empty() {
+        return Err(usage("reason: expected a sentence, not spaces alone").into());
+    }
+    // The table has no column for who asked: the reason, which people read, says it.
+    let reason = format!("{} ({})", reason.trim(), call.asker());
+    let timeouts = call.options.sweep.timeouts;
+    let exempted = call.options.sweep.database.ask(&timeouts, move |database| {
+        let wanted = Wanted {
+            of: kind.into(),
+            name: &subject,
+            reason: &reason,
+            until: Some(until),
+            until_is_called: "until:",
+            is_agents: true,
+        };
+        let exempted = exemptions::exempt(&mut database.open_to(Purpose::Exempt)?, &timeouts, &wanted);
+        exempted.map_err(|abort| database.explain_refusal(abort))
+    });
+    let Exempt { label, row, given: _ } = exempted?;
+    let exemptions = [exemption(&label, &row, row.since)];
+    Ok(small(json!({ "schema": 1, "exemptions": exemptions }), &[], Keep::First))
+}
