@@ -2,25 +2,27 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-/// How a run ends. The numbers are those that the program exits with and that `sweeps.exit_code` records: of sysexits.h
-/// where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
+use strum::VariantArray;
+
+/// How a run ends; the later ones need somebody more. The numbers are those that the program exits with and that
+/// `sweeps.exit_code` records: of sysexits.h where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr, strum::VariantArray)]
 #[repr(u8)]
 pub enum Conclusion {
     /// Done, or nothing to do.
     Done = 0,
-    /// Some subjects failed, or what became of them is unknown.
-    SomeFailed = 1,
     /// Something was (in a dry run: would be) done, and that was asked for.
     Changed = 2,
-    /// The guard left a kind as it was.
-    Guarded = 4,
-    /// Wrong arguments.
-    Usage = 64,
-    /// The database cannot be reached or used now.
-    Unavailable = 69,
     /// Everything that was left was busy.
     Busy = 75,
+    /// The guard left a kind as it was.
+    Guarded = 4,
+    /// Some subjects failed, or what became of them is unknown.
+    SomeFailed = 1,
+    /// The database cannot be reached or used now.
+    Unavailable = 69,
+    /// Wrong arguments.
+    Usage = 64,
     /// Wrong settings, rights or schema: trying again does not help.
     Config = 78,
     /// The command to watch was not found, as shells say it.
@@ -44,23 +46,8 @@ impl Conclusion {
 
     /// How several runs end that ended so: as the one that most needs somebody.
     pub fn gravest(conclusions: impl Iterator<Item = Conclusion>) -> Conclusion {
-        conclusions.max_by_key(|conclusion| conclusion.gravity()).unwrap_or(Conclusion::Done)
-    }
-
-    fn gravity(self) -> u8 {
-        match self {
-            Conclusion::Done => 0,
-            Conclusion::Changed => 1,
-            Conclusion::Busy => 2,
-            Conclusion::Guarded => 3,
-            Conclusion::SomeFailed => 4,
-            Conclusion::Unavailable => 5,
-            Conclusion::Usage => 6,
-            Conclusion::Config => 7,
-            Conclusion::NotFound => 8,
-            Conclusion::Interrupted => 9,
-            Conclusion::Terminated => 10,
-        }
+        let gravity = |of: &Conclusion| Conclusion::VARIANTS.iter().position(|conclusion| conclusion == of);
+        conclusions.max_by_key(gravity).unwrap_or(Conclusion::Done)
     }
 
     /// Did a sweep that ended so do all that it had to?

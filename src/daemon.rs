@@ -29,9 +29,10 @@ use tracing::{debug, error, info, warn};
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::conclusion_of_sweep;
 use crate::metrics::DaemonState;
+use crate::page::Viewed;
 use crate::rules::display::{HumanDuration, format_utc};
 use crate::store::connect::open::Url;
-use crate::sweep::Summary;
+use crate::sweep::{Options, Summary};
 use crate::text::redact;
 use http::Health;
 pub use options::{DaemonOptions, Resolved};
@@ -185,15 +186,13 @@ impl Daemon {
 
     /// Tells those who ask, and the service manager, how the daemon is.
     fn publish(&mut self) {
-        let sweep = &self.resolved.options.cycle.sweep;
+        let Options { policy, timeouts, host_url, .. } = self.resolved.options.cycle.sweep.clone();
         let databases = self.places.0.iter().map(Place::state).collect();
         let next_sweep_at = self.timer.at;
         self.health.send_replace(Health {
             daemon: DaemonState { databases, next_sweep_at, ..self.counted.clone() },
             is_stopping: self.is_stopping,
-            timeouts: sweep.timeouts,
-            policy: sweep.policy.clone(),
-            host_url: sweep.host_url.clone(),
+            viewed: Viewed { databases: self.places.found(), policy, timeouts, host_url },
         });
         let task = self.work.as_ref().map(|work| work.task);
         let now = match (self.is_stopping, self.places.are_away(), task) {
@@ -220,8 +219,8 @@ impl Daemon {
     fn check(&mut self, is_meant: impl Fn(&Place) -> bool) {
         let options = &self.resolved.options;
         let probe = |place: &Place| Probe {
-            database: place.database().clone(),
-            source: options.source(place.database()).filter(|_| !self.is_proven),
+            database: place.found.url.clone(),
+            source: options.source(&place.found.url).filter(|_| !self.is_proven),
             is_away: place.outage.lasts(),
         };
         let probes: Vec<Probe> = self.places.0.iter().filter(|place| is_meant(place)).map(probe).collect();

@@ -28,7 +28,7 @@ pub use access::PageOptions;
 pub use serve::{ViewedNow, router, run};
 
 /// What the page is about, as the settings are now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Viewed {
     /// Empty: they are not known yet.
     pub databases: Vec<Found>,

@@ -19,13 +19,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::http::{self, host};
+use crate::http;
 use crate::metrics::{self, Condition, DaemonState, DatabaseState};
 use crate::page::{self, PageOptions, Viewed};
-use crate::rules::Policy;
-use crate::store::Timeouts;
 use crate::store::connect::databases::Found;
-use crate::store::hosts::links::HostUrl;
 use crate::store::read::metrics::read_from;
 use crate::text::redact;
 
@@ -35,25 +32,11 @@ pub struct Health {
     /// What /metrics says of this process and its databases.
     pub daemon: DaemonState,
     pub is_stopping: bool,
-    /// The timeouts when the databases are asked for metrics, or for the page.
-    pub timeouts: Timeouts,
-    /// The limits by which the page explains subjects.
-    pub policy: Policy,
-    pub host_url: Option<HostUrl>,
+    /// What the page is about; its timeouts also hold when the databases are asked for metrics.
+    pub viewed: Viewed,
 }
 
 impl Health {
-    /// What the page is about.
-    fn viewed(self) -> Viewed {
-        let Health { daemon, policy, timeouts, host_url, .. } = self;
-        Viewed {
-            databases: daemon.databases.into_iter().map(|database| database.found).collect(),
-            policy,
-            timeouts,
-            host_url,
-        }
-    }
-
     /// Why the daemon is not well.
     fn illness(&self) -> Option<String> {
         let hung_for = Duration::from_secs(self.daemon.hung_for?.as_secs());
@@ -86,7 +69,7 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 
 /// Everything that the answers are made of.
 #[derive(Clone)]
-struct Answers {
+struct Asked {
     health: Receiver<Health>,
     /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
     /// connection.
@@ -101,22 +84,22 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .with_state(Answers { health: health.clone(), turn: Arc::default() });
+        .with_state(Asked { health: health.clone(), turn: Arc::default() });
     // Other addresses have any name: Kubernetes asks a pod by its address.
-    let router = if listening.is_local() { router.layer(from_fn(host::check)) } else { router };
+    let router = if listening.is_local() { router.layer(from_fn(http::check_host)) } else { router };
     listening.serve(match page {
         None => router,
-        Some(options) => router.merge(page::router(options, bound, Box::new(move || health.borrow().clone().viewed()))),
+        Some(options) => router.merge(page::router(options, bound, Box::new(move || health.borrow().viewed.clone()))),
     });
     Ok(bound)
 }
 
-async fn healthz(State(answers): State<Answers>) -> Response {
-    answer(answers.health.borrow().illness())
+async fn healthz(State(asked): State<Asked>) -> Response {
+    answer(asked.health.borrow().illness())
 }
 
-async fn readyz(State(answers): State<Answers>) -> Response {
-    answer(answers.health.borrow().unreadiness())
+async fn readyz(State(asked): State<Asked>) -> Response {
+    answer(asked.health.borrow().unreadiness())
 }
 
 fn answer(trouble: Option<String>) -> Response {
@@ -130,15 +113,15 @@ fn answer(trouble: Option<String>) -> Response {
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What the databases know, one read after the other, and what only this process knows.
-async fn metrics(State(answers): State<Answers>) -> Response {
-    let Health { daemon, timeouts, .. } = answers.health.borrow().clone();
+async fn metrics(State(asked): State<Asked>) -> Response {
+    let Health { daemon, viewed: Viewed { timeouts, .. }, .. } = asked.health.borrow().clone();
     let is_there = |database: &&DatabaseState| database.condition != Condition::Gone;
     let databases: Vec<Found> =
         daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
     let readings = Arc::new(Mutex::new(Vec::new()));
     let read = Arc::clone(&readings);
     let reading = async {
-        let turn = answers.turn.lock_owned().await;
+        let turn = asked.turn.lock_owned().await;
         let all = spawn_blocking(move || {
             let _turn = turn;
             for Found { short_name, url, .. } in databases {

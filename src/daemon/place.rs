@@ -1,6 +1,5 @@
 //! What the daemon knows of each database: whether it is there, what ends of runs were heard of, and what went wrong.
 
-use std::fmt::{self, Display, Formatter};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use super::run_ends::{Hearing, News, RunEndListener, RunEndQueue};
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::cycle::of_database;
 use crate::metrics::{Condition, DatabaseState};
-use crate::rules::display::HumanDuration;
+use crate::rules::display::{HumanDuration, counted};
 use crate::rules::{Kind, Policy};
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
@@ -64,17 +63,17 @@ impl Places {
     }
 
     pub fn at(&mut self, database: &Url) -> Option<&mut Place> {
-        self.0.iter_mut().find(|place| place.database() == database)
+        self.0.iter_mut().find(|place| place.found.url == *database)
     }
 
     /// The databases that are away: they are asked now and then, and not at the schedule's times.
     pub fn away(&self) -> Vec<Url> {
-        self.0.iter().filter(|place| place.outage.lasts()).map(|place| place.database().clone()).collect()
+        self.0.iter().filter(|place| place.outage.lasts()).map(|place| place.found.url.clone()).collect()
     }
 
     /// The databases that answered when they were last asked, or were not asked yet.
     pub fn there(&self) -> Vec<Url> {
-        self.0.iter().filter(|place| !place.outage.lasts()).map(|place| place.database().clone()).collect()
+        self.0.iter().filter(|place| !place.outage.lasts()).map(|place| place.found.url.clone()).collect()
     }
 
     /// True if there is nothing that could be swept.
@@ -97,7 +96,7 @@ impl Places {
         poll_fn(|context| {
             for place in &mut self.0 {
                 if let Some(Poll::Ready(news)) = place.listening.as_mut().map(|listening| listening.poll(context)) {
-                    return Poll::Ready((place.database().clone(), news));
+                    return Poll::Ready((place.found.url.clone(), news));
                 }
             }
             Poll::Pending
@@ -108,7 +107,7 @@ impl Places {
     /// Listens as the options say, at each database; a thread that listens there already goes on.
     pub fn listen(&mut self, options: &DaemonOptions) -> Result<()> {
         for place in &mut self.0 {
-            let source = options.source(place.database());
+            let source = options.source(&place.found.url);
             if place.listening.as_ref().map(|listening| &listening.source) != source.as_ref() {
                 place.listening = source.map(RunEndListener::start).transpose()?;
             }
@@ -161,10 +160,6 @@ impl Place {
         }
     }
 
-    pub fn database(&self) -> &Url {
-        &self.found.url
-    }
-
     /// Logs so that the lines name the database, if there are several.
     fn log<T>(&self, log: impl FnOnce() -> T) -> T {
         of_database(&self.found).in_scope(log)
@@ -212,7 +207,7 @@ impl Place {
         let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
-        let (database, selection) = (self.database().clone(), Selection::Issues(due));
+        let (database, selection) = (self.found.url.clone(), Selection::Issues(due));
         Some(Options { database, selection, policy, limit, held, ..sweep })
     }
 
@@ -272,8 +267,9 @@ impl Place {
     fn is_back(&mut self) -> bool {
         (self.condition, self.trouble) = (Condition::Up, None);
         let lasted = self.outage.end();
-        if let Some(lasted) = &lasted {
-            self.log(|| info!("the database is back after {lasted}"));
+        if let Some((time, tries)) = lasted {
+            let time = HumanDuration(TimeDelta::from_std(time).unwrap_or_default());
+            self.log(|| info!("the database is back after {time}, {}", counted(tries.into(), "try", "tries")));
         }
         lasted.is_some()
     }
@@ -341,10 +337,10 @@ impl Outage {
         self.since.is_some()
     }
 
-    /// Ends the outage: the database answered. The next outage begins with the delays that this one had come to, until
+    /// Ends the outage, and returns how long it lasted and at which try it was over: the database answered. The next outage begins with the delays that this one had come to, until
     /// a sweep has gone well: a database that comes and goes is not logged every second.
-    pub fn end(&mut self) -> Option<Lasted> {
-        self.since.take().map(|since| Lasted { time: since.elapsed(), tries: self.tries + 1 })
+    pub fn end(&mut self) -> Option<(Duration, u32)> {
+        self.since.take().map(|since| (since.elapsed(), self.tries + 1))
     }
 
     /// Begins the delays of the next outage anew.
@@ -355,21 +351,6 @@ impl Outage {
     /// When the database is asked next; none: it is there.
     pub fn retry_at(&self) -> Option<Instant> {
         self.since.map(|_| self.retry_at)
-    }
-}
-
-/// How long an outage lasted, and at which try it was over.
-#[derive(Debug, PartialEq)]
-pub struct Lasted {
-    time: Duration,
-    tries: u32,
-}
-
-impl Display for Lasted {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        let time = HumanDuration(TimeDelta::from_std(self.time).unwrap_or_default());
-        let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
-        write!(f, "{time}, {tries}")
     }
 }
 
@@ -394,7 +375,7 @@ mod tests {
         let second = Duration::from_secs(1);
         assert!((second..=2 * second).contains(&waits[0]), "{waits:?}");
         assert!(waits[10..].iter().all(|wait| (30 * second..=61 * second).contains(wait)), "{waits:?}");
-        assert_eq!(outage.end(), Some(Lasted { time: waits.iter().sum(), tries: 20 }));
+        assert_eq!(outage.end(), Some((waits.iter().sum(), 20)));
         assert!(!outage.lasts() && outage.end().is_none());
     }
 

@@ -10,13 +10,13 @@ use super::timer;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::{self, CycleOptions, of_database, sweep_apart};
 use crate::notify::{Delivered, deliver};
-use crate::rules::display::humanize;
+use crate::report::told;
 use crate::store::connect::databases::Found;
 use crate::store::connect::listen::{Source, run_end_grace};
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;
 use crate::store::{Access, Timeouts};
-use crate::sweep::{Cancel, Options, Outcome, Progress, Summary, Tally};
+use crate::sweep::{Cancel, Options, Progress, Summary, Tally};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
@@ -154,8 +154,7 @@ impl BackgroundWork {
 /// What the sweeps of so many databases came to, for the status.
 pub fn last_of(swept: &[&Summary], databases: usize) -> String {
     let total = swept.iter().fold(Tally::default(), |total, summary| total.plus(summary.total()));
-    let counted = SHOWN.into_iter().map(|outcome| (total.of(outcome), outcome)).filter(|(n, _)| 0 < *n);
-    let mut parts: Vec<String> = counted.map(|(n, outcome)| format!("{n} {}", humanize(outcome.name()))).collect();
+    let mut parts: Vec<String> = told(total).map(|(outcome, n)| format!("{n} {outcome}")).collect();
     match databases - swept.len() {
         0 => {}
         _ if databases == 1 => return "failed".to_owned(),
@@ -166,17 +165,6 @@ pub fn last_of(swept: &[&Summary], databases: usize) -> String {
     }
     if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
 }
-
-/// The outcomes that the status counts.
-const SHOWN: [Outcome; 7] = [
-    Outcome::Continued,
-    Outcome::Escalated,
-    Outcome::Recovered,
-    Outcome::HandedOver,
-    Outcome::Abandoned,
-    Outcome::Failed,
-    Outcome::Deferred,
-];
 
 #[cfg(test)]
 mod tests {

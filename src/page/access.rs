@@ -19,7 +19,7 @@ use sha2::Sha256;
 use tracing::{debug, warn};
 
 use crate::conclusion::config;
-use crate::http::{Peer, host, is_local};
+use crate::http::{self, Peer, is_local};
 use crate::text::redact;
 
 /// The header in which a proxy says who asks.
@@ -85,9 +85,9 @@ impl PageAccess {
 
     /// Why this request is refused; none: it may be answered.
     pub fn refusal(&self, request: &Request) -> Option<Refusal> {
-        if let Some(status) = host::refusal(request.uri(), request.headers(), |host| self.is_meant(host)) {
+        if let Some(status) = http::host_refusal(request.uri(), request.headers(), |host| self.is_meant(host)) {
             let several = "Host: expected an address, or a name that SWEEP_PAGE_HOST has\n";
-            return Some((status, if status == StatusCode::BAD_REQUEST { host::ONE } else { several }));
+            return Some((status, if status == StatusCode::BAD_REQUEST { http::ONE_HOST } else { several }));
         }
         if is_fetched_elsewhere(request.headers()) {
             return Some((StatusCode::FORBIDDEN, "The page is for people: another page may link to it, no more.\n"));
@@ -101,8 +101,8 @@ impl PageAccess {
     /// True if the page may be asked for under this name. Where only this machine is served, an address is one of its
     /// own.
     fn is_meant(&self, host: &str) -> bool {
-        let name = host::without_port(host);
-        let is_address = if self.is_local { host::names_this_machine(host) } else { host::address_in(host).is_some() };
+        let name = http::without_port(host);
+        let is_address = if self.is_local { http::names_this_machine(host) } else { http::address_in(host).is_some() };
         is_address || self.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
