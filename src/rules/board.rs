@@ -10,7 +10,7 @@ use super::decision::STUCK_WAKE;
 use super::issue::unblock_action;
 use super::session::FINISHED;
 use super::subject::{Activity, Ended, WAKEABLE};
-use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
+use super::{Cause, ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
 
 /// The state of one subject, in the order of urgency.
 #[derive(
@@ -184,7 +184,8 @@ fn skipped() -> Vec<NamedReason> {
 /// What may be wrong with a subject.
 fn stranded() -> Vec<NamedReason> {
     let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
-    let (coded, unseen) = (Ended::crash(&Ended::with_exit_code("{exit_code}")), Ended::crash(Ended::UNSEEN));
+    let crash = |how: String| Cause::Crashed(how).to_string();
+    let (coded, unseen) = (crash(Ended::with_exit_code("{exit_code}")), crash(Ended::UNSEEN.to_owned()));
     vec![
         (Finding::Orphaned.name(), BoardState::Orphaned, unattended.clone()),
         (Finding::Stalled.name(), BoardState::Stalled, unattended),

@@ -73,13 +73,11 @@ pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
 
 fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
     let history = facts.history();
-    match &history.open {
-        Some(open) if reason.settles(history, open) => match facts.withholds_recovery(policy) {
-            Some(withheld) => Decision::Leave(withheld),
-            None if reason.goes_on_or_is_finished() => Decision::Recovered(reason),
-            None => Decision::HandedOver(reason),
-        },
-        _ => Decision::Leave(reason),
+    let settlement = history.open.as_ref().and_then(|open| reason.settlement(history, open));
+    match settlement.map(|settle| (settle, facts.withholds_recovery(policy))) {
+        Some((settle, None)) => settle(reason),
+        Some((_, Some(withheld))) => Decision::Leave(withheld),
+        None => Decision::Leave(reason),
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt::{Display, Formatter, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::display::{format_utc, humanize, queued_for};
-use super::subject::Ended;
 use super::{History, OpenRecovery, Unavailable, Whose};
 
 /// What should be done about a subject.
@@ -46,31 +45,42 @@ pub enum ContinueBy {
 }
 
 /// Why a person has to look.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 pub enum Cause {
     /// The agent waits for a person: what it says, in words.
+    #[strum(to_string = "it {0}")]
     Asks(String),
     /// The session's process ended, and is not started again: how it ended, in words.
+    #[strum(to_string = "it crashed {0}")]
     Crashed(String),
     /// The session moves, and does nothing new.
+    #[strum(to_string = "it moves, and does nothing new")]
     NoProgress,
     /// Nothing may be typed into the session: it is not known to be idle at its prompt.
     // decisions.md#an-unknown-prompt
+    #[strum(to_string = "nothing is typed into it, since it is not known to be idle at its prompt")]
     NotAtPrompt,
     /// As many continuations as an episode may have did not help.
+    #[strum(to_string = "no attempt is left")]
     Exhausted,
     /// An episode may have none.
+    #[strum(to_string = "automatic continuation is off")]
     NotAllowed,
     /// `attempts_per_day_max` continuations in 24 hours.
+    #[strum(to_string = "too many continuations in 24 hours")]
     TooManyAttempts,
     /// There is no agent to wake.
+    #[strum(to_string = "the plan has no agent to wake")]
     NoAgent,
     /// The host would take no wake up: why.
+    #[strum(to_string = "{0}")]
     WakesInVain(String),
     /// The session takes no commands.
+    #[strum(to_string = "it takes no commands")]
     NoChannel,
     /// The session's supervisor left a command where it was.
     // decisions.md#a-command-that-is-not-taken
+    #[strum(to_string = "nobody delivers commands to it")]
     NotDelivered,
 }
 
@@ -165,24 +175,6 @@ impl Display for Decision {
     }
 }
 
-impl Display for Cause {
-    fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(match self {
-            Cause::Asks(what) => return write!(f, "it {what}"),
-            Cause::Crashed(how) => return f.write_str(&Ended::crash(how)),
-            Cause::NoProgress => "it moves, and does nothing new",
-            Cause::NotAtPrompt => "nothing is typed into it, since it is not known to be idle at its prompt",
-            Cause::Exhausted => "no attempt is left",
-            Cause::NotAllowed => "automatic continuation is off",
-            Cause::TooManyAttempts => "too many continuations in 24 hours",
-            Cause::NoAgent => "the plan has no agent to wake",
-            Cause::WakesInVain(why) => return f.write_str(why),
-            Cause::NoChannel => "it takes no commands",
-            Cause::NotDelivered => "nobody delivers commands to it",
-        })
-    }
-}
-
 /// Why a subject is left as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
@@ -225,46 +217,26 @@ const FINISHED_OR_TO_DO: [&str; 11] = [
 ];
 
 impl Reason {
-    /// True if the subject has healed, so that an open attempt or escalation may be closed. A run or a moment of quiet
-    /// that is only the continuation's own proves nothing: then the episode is still the old one.
-    pub(super) fn settles(&self, history: &History, open: &OpenRecovery) -> bool {
+    /// What becomes of what is open in the ledger, if anything. A subject has recovered whose work goes on or is
+    /// finished. Else it is handed over: to its host, which blocked or ended the work, holds it back or has a status
+    /// that nobody knows, or to a person. A run or a moment of quiet that is only the continuation's own proves nothing:
+    /// then the episode is still the old one.
+    pub(super) fn settlement(&self, history: &History, open: &OpenRecovery) -> Option<fn(Reason) -> Decision> {
         match self {
-            Reason::NotInProgress(_)
-            | Reason::PlanNotOpen(_)
-            | Reason::IssueFinished(_)
-            | Reason::EndedWell
-            | Reason::NoAgentAssigned
-            | Reason::AssignedToUser
-            | Reason::DeclaredWait(_) => true,
-            Reason::LiveRun | Reason::Recent => history.is_newer_than(open),
+            Reason::NotInProgress(status) | Reason::PlanNotOpen(status) | Reason::IssueFinished(status) => {
+                let goes_on_or_is_finished = FINISHED_OR_TO_DO.contains(&status.as_str());
+                Some(if goes_on_or_is_finished { Decision::Recovered } else { Decision::HandedOver })
+            }
+            Reason::EndedWell => Some(Decision::Recovered),
+            Reason::LiveRun | Reason::Recent => history.is_newer_than(open).then_some(Decision::Recovered),
+            Reason::NoAgentAssigned | Reason::AssignedToUser | Reason::DeclaredWait(_) => Some(Decision::HandedOver),
             Reason::PendingWake
             | Reason::HostPlans(_)
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled
             | Reason::Exempt(..)
-            | Reason::Escalated => false,
-        }
-    }
-
-    /// True if the subject's work goes on or is finished: then it has recovered. Else what is open is handed over: to
-    /// its host, which blocked or ended the work, holds it back or has a status that nobody knows, or to a person.
-    pub(super) fn goes_on_or_is_finished(&self) -> bool {
-        match self {
-            Reason::NotInProgress(status) | Reason::PlanNotOpen(status) | Reason::IssueFinished(status) => {
-                FINISHED_OR_TO_DO.contains(&status.as_str())
-            }
-            Reason::LiveRun | Reason::Recent | Reason::EndedWell => true,
-            Reason::NoAgentAssigned
-            | Reason::AssignedToUser
-            | Reason::DeclaredWait(_)
-            | Reason::PendingWake
-            | Reason::HostPlans(_)
-            | Reason::PendingCommand
-            | Reason::StuckWake(_)
-            | Reason::PlanStillStalled
-            | Reason::Exempt(..)
-            | Reason::Escalated => false,
+            | Reason::Escalated => None,
         }
     }
 

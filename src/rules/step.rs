@@ -108,7 +108,7 @@ impl StepFacts {
         let is_old = self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
         match (self.diagnose(policy), &self.history.open) {
             (Ok(_), _) => true,
-            (Err(reason), Some(open)) => is_old && !reason.settles(&self.history, open),
+            (Err(reason), Some(open)) => is_old && reason.settlement(&self.history, open).is_none(),
             (Err(_), None) => false,
         }
     }

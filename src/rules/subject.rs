@@ -418,9 +418,4 @@ impl Ended {
             Some(code) => Ended::with_exit_code(code),
         }
     }
-
-    /// A crash, as a sentence; `how` is what `describe` says.
-    pub(super) fn crash(how: &str) -> String {
-        format!("it crashed {how}")
-    }
 }

@@ -111,7 +111,7 @@ impl ScannedLine {
             false => self.words.push_str(&rest[..length]),
         }
         self.names_request = names_request(&self.last_word, &word);
-        self.counts_attempts = counts_attempts(&word) || (self.counts_attempts && links(&word));
+        self.counts_attempts = counts_attempts(&word) || (self.counts_attempts && LINKS.contains(&word.as_str()));
         self.last_word = word;
         length
     }
@@ -181,8 +181,8 @@ fn amount_of(text: &str) -> Option<(usize, Amount)> {
     let unit = unit(&rest[spaces..]);
     let whole = length + spaces + unit.len();
     let behind = &text[whole..];
-    if !unit.is_empty() && is_per_something(behind) {
-        return Some((whole + per_length(behind), Amount::Rate));
+    if let Some(per) = length_of_per(behind).filter(|_| !unit.is_empty()) {
+        return Some((whole + per, Amount::Rate));
     }
     if is_time(unit, spaces) {
         // `1m23s`
@@ -248,21 +248,18 @@ fn ends(behind: &str) -> bool {
     }
 }
 
-fn is_per_something(behind: &str) -> bool {
-    behind.strip_prefix('/').is_some_and(|per| ["s", "sec", "second", "it", "min", "file"].contains(&unit(per)))
-}
-
-fn per_length(behind: &str) -> usize {
-    1 + unit(&behind[1..]).len()
+/// The length of what makes an amount a rate: `/s`, `/file`.
+fn length_of_per(behind: &str) -> Option<usize> {
+    let per = unit(behind.strip_prefix('/')?);
+    ["s", "sec", "second", "it", "min", "file"].contains(&per).then_some(1 + per.len())
 }
 
 /// Whether a whole follows: `/300`, ` / 300`, ` of 300`, but not `/11/2026`.
 fn is_of_a_whole(rest: &str) -> bool {
     let whole = ["/", " / ", " of "].iter().find_map(|of| rest.strip_prefix(of));
-    whole.and_then(|whole| number(whole).map(|(length, _)| &whole[length..])).is_some_and(|behind| {
-        let unit_length = unit(behind.trim_start()).len();
-        ends(behind) || (unit_length > 0 && bytes(unit(behind.trim_start())).is_some())
-    })
+    whole
+        .and_then(|whole| number(whole).map(|(length, _)| &whole[length..]))
+        .is_some_and(|behind| ends(behind) || bytes(unit(behind.trim_start())).is_some())
 }
 
 fn is_of_attempts(rest: &str) -> bool {
@@ -276,11 +273,6 @@ fn is_of_attempts(rest: &str) -> bool {
 /// Whether a word counts attempts: `attempt`, `retry_count`.
 fn counts_attempts(word: &str) -> bool {
     word.split(['_', '-']).any(|part| ATTEMPTS.contains(&part))
-}
-
-/// Whether a word may stand between such a word and its number.
-fn links(word: &str) -> bool {
-    LINKS.contains(&word)
 }
 
 /// Whether a word names the id of a request: `request_id`, `x-request-id`, `requestId`, `request id`.
