@@ -140,43 +140,25 @@ pub fn timezone(value: &str) -> Parsed<Tz> {
     })
 }
 
-/// Where HTTP is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Http {
-    Off,
-    On(SocketAddr),
-}
-
-impl From<Http> for Option<SocketAddr> {
-    fn from(http: Http) -> Option<SocketAddr> {
-        match http {
-            Http::Off => None,
-            Http::On(address) => Some(address),
-        }
-    }
-}
-
-pub fn http(value: &str) -> Parsed<Http> {
+/// Where HTTP is served; None: nowhere.
+pub fn http(value: &str) -> Parsed<Option<SocketAddr>> {
     match value.trim() {
-        "off" => Ok(Http::Off),
+        "off" => Ok(None),
         address => address
             .parse()
-            .map(Http::On)
+            .map(Some)
             .map_err(|_| "expected an address such as 127.0.0.1:9464, 0.0.0.0:9464 or [::1]:9464, or off".to_owned()),
     }
 }
 
 /// Names of hosts, with commas between them in a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostNames(pub Vec<String>);
-
-pub fn host_names(value: &str) -> Parsed<HostNames> {
+pub fn host_names(value: &str) -> Parsed<Vec<String>> {
     let is_name = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
     };
     match value.split(',').map(str::trim) {
-        names if names.clone().all(is_name) => Ok(HostNames(names.map(str::to_owned).collect())),
+        names if names.clone().all(is_name) => Ok(names.map(str::to_owned).collect()),
         _ => {
             Err("expected names such as board.example, without a scheme or a port, and with commas between them".into())
         }
@@ -184,12 +166,9 @@ pub fn host_names(value: &str) -> Parsed<HostNames> {
 }
 
 /// Addresses of machines, with commas between them in a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addresses(pub Vec<IpAddr>);
-
-pub fn addresses(value: &str) -> Parsed<Addresses> {
+pub fn addresses(value: &str) -> Parsed<Vec<IpAddr>> {
     let parsed: Result<_, _> = value.split(',').map(|address| address.trim().parse()).collect();
-    parsed.map(Addresses).map_err(|_| "expected addresses such as 10.0.0.7 or ::1, with commas between them".to_owned())
+    parsed.map_err(|_| "expected addresses such as 10.0.0.7 or ::1, with commas between them".to_owned())
 }
 
 /// What is typed into a terminal, as one line: a control character in it would be a key.

@@ -54,7 +54,7 @@ pub fn find_databases(environment: &Environment) -> Result<Databases> {
         let url = if pooler_at(&url, environment).is_some() { url.with(StatementCache::off()) } else { url };
         Ok(Named::of(with_patience(url, environment)))
     });
-    let is_typed = !environment.typed_databases().is_empty();
+    let is_typed = !environment.typed_databases.is_empty();
     Ok(Databases { named: named.collect::<Result<_>>()?, is_typed })
 }
 
@@ -84,12 +84,16 @@ fn with_patience(url: Url, environment: &Environment) -> Url {
 }
 
 fn named_databases(environment: &Environment) -> Result<Vec<Url>> {
-    let typed = environment.typed_databases();
+    let typed = &environment.typed_databases;
     if !typed.is_empty() {
         let urls = typed.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
         let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
         if urls.iter().any(Url::holds_a_password) {
-            warn_of_the_command_line();
+            // Once: the database is named again for each connection, the command line is the same.
+            static SAID: Once = Once::new();
+            let why = "which every user of this machine can read as long as sweep runs";
+            let instead = "use DATABASE_URL_FILE, DATABASE_URL or libpq's passfile";
+            SAID.call_once(|| warn!("--database holds a password, {why}: {instead}"));
         }
         return Ok(urls);
     }
@@ -154,7 +158,9 @@ fn refuse_others_files(url: &Url, environment: &Environment) -> Result<()> {
         };
         let is_private = files::is_private(&path).map_err(|why| config(format!("{name}: {why}")))?;
         if parameter == "passfile" && !is_private {
-            warn_of_others(&name);
+            static SAID: Once = Once::new();
+            let why = "libpq leaves it out of account, since others than its owner may read it: chmod 600";
+            SAID.call_once(|| warn!("{}: {why}", redact(&name)));
         }
     }
     Ok(())
@@ -198,14 +204,6 @@ fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
     (is_of_supabase || is_of_neon).then_some(host)
 }
 
-/// Warns of a file of passwords that libpq does not read; once, like the warnings below.
-fn warn_of_others(name: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        warn!("{}: libpq leaves it out of account, since others than its owner may read it: chmod 600", redact(name));
-    });
-}
-
 /// Said once: a daemon reads its settings again and again.
 fn warn_if_unverified(url: &Url) {
     static SAID: Once = Once::new();
@@ -220,15 +218,4 @@ fn warn_if_unverified(url: &Url) {
             );
         });
     }
-}
-
-/// Once: the database is named again for each connection, the command line is the same.
-fn warn_of_the_command_line() {
-    static WARNED: Once = Once::new();
-    WARNED.call_once(|| {
-        warn!(
-            "--database holds a password, which every user of this machine can read as long as sweep runs: \
-             use DATABASE_URL_FILE, DATABASE_URL or libpq's passfile"
-        );
-    });
 }

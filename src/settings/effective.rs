@@ -4,7 +4,7 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 
 use super::database::{LISTEN_URL, find_database};
-use super::environment::{Environment, SetIn, path_of_secret};
+use super::environment::{Environment, HIDDEN, SetIn, path_of_secret};
 use super::file::{may_have_a_file, variables};
 use super::table::find;
 use crate::store::connect::open::Url;
@@ -36,9 +36,6 @@ pub enum Origin {
     /// The one of `--config`, or the one that holds a secret.
     File,
 }
-
-/// What a secret looks like.
-const HIDDEN: &str = "***";
 
 /// What libpq reads by itself.
 const LIBPQ: &str = "

@@ -23,13 +23,13 @@ use crate::text::redact;
 /// The variables, as they came, and where each came from.
 #[derive(Clone, Default)]
 pub struct Environment {
-    variables: BTreeMap<String, (String, SetIn)>,
+    pub(super) variables: BTreeMap<String, (String, SetIn)>,
     /// The settings among the variables, by the names of the table: made when the first one is read.
     settings: OnceLock<BTreeMap<String, String>>,
     /// The databases that the command line names.
-    typed_databases: Vec<String>,
+    pub(super) typed_databases: Vec<String>,
     /// What was noticed before there was a log.
-    warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Where a variable was set.
@@ -93,26 +93,11 @@ impl Environment {
         self.settings = OnceLock::new();
     }
 
-    /// Keeps a warning until there is a log.
-    pub(super) fn warn(&mut self, warning: String) {
-        self.warnings.push(warning);
-    }
-
-    /// The names of all variables, of those too that are no settings.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(String::as_str)
-    }
-
     /// What the command line alone says.
     pub fn typed_alone(&self) -> Environment {
         let typed = self.variables.iter().filter(|(_, (_, set_in))| *set_in == SetIn::CommandLine);
         let variables = typed.map(|(name, value)| (name.clone(), value.clone())).collect();
         Environment { variables, ..Environment::default() }
-    }
-
-    /// The databases that the command line names.
-    pub(super) fn typed_databases(&self) -> &[String] {
-        &self.typed_databases
     }
 
     /// An environment of this variable alone, with those without which it is wrong. That there is no home either is no
@@ -255,7 +240,8 @@ pub(super) fn shown_path(path: &str) -> String {
     }
 }
 
-const HIDDEN: &str = "***";
+/// What a secret looks like.
+pub(super) const HIDDEN: &str = "***";
 
 /// A path, as it may be shown: what does not look like one may be the secret itself, in the wrong variable.
 pub(super) fn path_of_secret(path: &str) -> &str {

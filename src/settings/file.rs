@@ -31,7 +31,7 @@ pub fn complete(mut environment: Environment, typed: &TypedSettings) -> Result<E
             .map_err(|why| config(format!("{option} {}: {why}", path.display())))?;
     }
     let environment = environment.with(typed);
-    refuse_unknown_in(&environment)?;
+    environment.variables.keys().try_for_each(|name| refuse_unknown(name))?;
     Ok(environment)
 }
 
@@ -41,11 +41,11 @@ fn add_file(environment: &mut Environment, option: &str, path: &Path) -> Result<
     let lines = parse(&found.bytes)?;
     if found.is_open_to_others {
         refuse_secrets(&lines)?;
-        environment.warn(format!("{option} {shown}: others may write this file: chmod go-w {shown}"));
+        environment.warnings.push(format!("{option} {shown}: others may write this file: chmod go-w {shown}"));
     }
     for FileLine { number, name, value } in lines {
         if is_quoted(&value) {
-            environment.warn(format!(
+            environment.warnings.push(format!(
                 "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them \
                  out"
             ));
@@ -132,11 +132,6 @@ pub fn variables() -> impl Iterator<Item = String> {
 /// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
 fn is_service_link(name: &str) -> bool {
     name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
-}
-
-/// Refuses variables that are called as settings are, and are none.
-pub fn refuse_unknown_in(environment: &Environment) -> Result<(), Failure> {
-    environment.names().try_for_each(refuse_unknown)
 }
 
 /// Refuses a `SWEEP_…` that is not known.

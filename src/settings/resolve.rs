@@ -7,7 +7,7 @@ use std::sync::Once;
 
 use anyhow::Result;
 use clap::{ArgAction, Args};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use tracing::warn;
 
 use super::database::{LISTEN_URL, find_databases, listen_url, pooler_at};
@@ -190,8 +190,8 @@ fn page_access(environment: &Environment) -> Result<PageOptions> {
         let holder = environment.origin(PAGE_TOKEN);
         return Err(config(format!("what {holder} holds is refused: expected at least {min} characters")).into());
     }
-    let hosts = table::page_host(environment)?.map(|names| names.0).unwrap_or_default();
-    let proxies = table::page_proxy(environment)?.map(|addresses| addresses.0).unwrap_or_default();
+    let hosts = table::page_host(environment)?.unwrap_or_default();
+    let proxies = table::page_proxy(environment)?.unwrap_or_default();
     Ok(PageOptions { hosts, proxies, token })
 }
 
@@ -229,7 +229,12 @@ pub fn notify(environment: &Environment) -> Result<Notify> {
             let why = "what is not signed could come from anybody";
             return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
         }
-        (Some(target), Some(secret)) => Some((target, webhook_secret(&secret, environment)?)),
+        (Some(target), Some(secret)) => {
+            // The reason stands behind no colon: there a secret would not be shown.
+            let holder = environment.origin(WEBHOOK_SECRET);
+            let refuse = |why| config(format!("what {holder} holds is refused: {why}"));
+            Some((target, Secret::parse(secret.expose_secret()).map_err(refuse)?))
+        }
     };
     let events = listed(&events, &Notify::USUAL_EVENTS);
     Ok(Notify {
@@ -241,13 +246,6 @@ pub fn notify(environment: &Environment) -> Result<Notify> {
 }
 
 const NOTHING_IS_LEFT: &str = "nothing is left of it, expected one at least";
-
-fn webhook_secret(secret: &SecretString, environment: &Environment) -> Result<Secret> {
-    let secret = Secret::parse(secret.expose_secret());
-    // The reason stands behind no colon: there a secret would not be shown.
-    let holder = environment.origin(WEBHOOK_SECRET);
-    secret.map_err(|why| config(format!("what {holder} holds is refused: {why}")).into())
-}
 
 /// Behind the options that are a command's own.
 pub const LAST: usize = 900;

@@ -3,6 +3,7 @@
 //! From this table come what is read of the environment, what `--set` takes, the options of the same names with their
 //! help, what `sweep config` shows, and the tables of docs/settings.md.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -15,9 +16,7 @@ use super::environment::Environment;
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
-use crate::parse::{
-    self, Addresses, ESCALATION, EVENTS, HostNames, Http, KIND_MODE, LOG_FORMAT, List, ListEntry, LogFormat, SWITCH,
-};
+use crate::parse::{self, ESCALATION, EVENTS, KIND_MODE, LOG_FORMAT, List, ListEntry, LogFormat, SWITCH};
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
 use crate::store::Timeouts;
@@ -136,7 +135,7 @@ settings! {
         }
         "The daemon", apply_http(daemon: DaemonOptions = no_daemon()) {
             /// Serve /healthz, /readyz and /metrics here, or off; and the page
-            http: Http, parse::http => daemon.http;
+            http: Option<SocketAddr>, parse::http => daemon.http;
         }
         /// [The page](page.md) shows what needs a person to a browser. Where it is served, `SWEEP_HTTP` says.
         "The page", apply_page(daemon: DaemonOptions = no_daemon()) {
@@ -174,9 +173,9 @@ settings! {
         }
         "The page" {
             /// Names under which the page may be asked for, besides addresses and localhost, such as board.example
-            page_host: HostNames, parse::host_names;
+            page_host: Vec<String>, parse::host_names;
             /// The page is for those whom one of these proxies names in X-Forwarded-User: their addresses
-            page_proxy: Addresses, parse::addresses;
+            page_proxy: Vec<IpAddr>, parse::addresses;
         }
         "Notifications" {
             /// The events of which people are notified
