@@ -311,8 +311,9 @@ impl Display for Unavailable {
 }
 
 /// What a session's agent is doing, as its supervisor sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentState {
+    #[serde(rename = "state")]
     pub activity: Activity,
     /// What it waits for, or has run out of: `permission`, `quota`, …
     pub kind: Option<String>,
@@ -324,10 +325,9 @@ pub struct AgentState {
 }
 
 /// What an agent does, in one word.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Activity {
     Working,

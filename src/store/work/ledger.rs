@@ -10,6 +10,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
