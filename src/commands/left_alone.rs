@@ -20,7 +20,7 @@ use crate::settings::Environment;
 use crate::store::db::errors::Refused;
 use crate::store::db::types::IdType;
 use crate::store::hosts::rights::Purpose;
-use crate::store::work::exemptions::{self, Exempt, Exempted, Given, Wanted};
+use crate::store::work::exemptions::{self, Exempt, Exempted, Given, WantedExemption};
 use crate::store::work::find::{self, Found};
 use crate::store::work::quarantine::{self, FailingSubject};
 use crate::store::{Db, Label};
@@ -31,7 +31,7 @@ pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Envir
         ExemptCommand::Add(ExemptFlags { what: ExemptName { of, name }, reason, until }) => {
             let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
                 let (name, reason) = (&name, &reason);
-                let wanted = Wanted { of, name, reason, until, until_is_called: "--until", is_agents: false };
+                let wanted = WantedExemption { of, name, reason, until, until_is_called: "--until", is_agents: false };
                 let exempted = exemptions::exempt(&mut opened.store, &opened.timeouts, &wanted);
                 exempted.map_err(|abort| opened.explain(abort))
             });

@@ -25,7 +25,7 @@ use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
 use crate::store::read::overview::{Attention, Cursor, Overview, OverviewRequest, PageRequest, Scope, Status};
 use crate::store::read::plan::PlanReport;
-use crate::store::work::exemptions::{self, Exempt, Wanted};
+use crate::store::work::exemptions::{self, Exempt, WantedExemption};
 use crate::sweep::ask::AskOptions;
 use crate::sweep::{Examined, Observer, Options, Outcome, Selection};
 use crate::text::shown_in;
@@ -351,7 +351,7 @@ pub fn exempt(call: &Call, arguments: ExemptArguments) -> Result<Value> {
     let reason = format!("{} ({})", reason.trim(), call.asker());
     let timeouts = call.options.sweep.timeouts;
     let exempted = call.options.sweep.database.ask(&timeouts, move |database| {
-        let wanted = Wanted {
+        let wanted = WantedExemption {
             of: kind.into(),
             name: &subject,
             reason: &reason,

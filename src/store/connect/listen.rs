@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Error, Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -42,14 +42,12 @@ impl Source {
     pub fn refuse_another(&self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let (swept, heard) = (identity(&self.database)?, identity(connection).context("SWEEP_LISTEN_URL")?);
-        if swept == heard {
-            return Ok(());
-        }
-        Err(config(format!(
-            "SWEEP_LISTEN_URL leads to the database {heard}, and the sweeps' is {swept}: expected the same, past its \
-             pooler"
-        ))
-        .into())
+        let expected = "expected the same, past its pooler";
+        ensure!(
+            swept == heard,
+            config(format!("SWEEP_LISTEN_URL leads to the database {heard}, and the sweeps' is {swept}: {expected}"))
+        );
+        Ok(())
     }
 }
 
@@ -74,9 +72,7 @@ impl Listener {
         let Source { database, connection } = source;
         let url = connection.as_ref().unwrap_or(database);
         let mut db = url.connect(Access::ReadOnly)?;
-        if db.is_sqlite() {
-            return Err(usage("only PostgreSQL can notify of runs that end").into());
-        }
+        ensure!(!db.is_sqlite(), usage("only PostgreSQL can notify of runs that end"));
         let ids = db.look(|db| {
             refuse_silence(db)?;
             Ok(IdType::of(db)?)
@@ -92,11 +88,10 @@ impl Listener {
             if PROBE_MAX < began.elapsed() {
                 // The pooler's connection to the server lives on, and would listen for ever.
                 run(&mut listener.db, "UNLISTEN *")?;
-                return Err(unavailable(
+                bail!(unavailable(
                     "no notification arrives on this connection: through a transaction pooler none does, \
                      listening needs a connection of its own to the server, by SWEEP_LISTEN_URL",
-                )
-                .into());
+                ));
             }
             sleep(PAUSE);
         }
@@ -120,13 +115,9 @@ impl Listener {
     /// What has arrived since the last look. Of a flood libpq keeps all that it has read, until the connection ends.
     fn arrived(&mut self) -> Result<Vec<(String, String)>> {
         let arrived = self.db.notifications(HEARD_MAX + 1).context("hearing of runs that end")?;
-        match arrived.len() {
-            0..=HEARD_MAX => Ok(arrived),
-            _ => {
-                Err(unavailable(format!("more than {HEARD_MAX} notifications at once: they are not listened to"))
-                    .into())
-            }
-        }
+        let why = format!("more than {HEARD_MAX} notifications at once: they are not listened to");
+        ensure!(arrived.len() <= HEARD_MAX, unavailable(why));
+        Ok(arrived)
     }
 }
 
@@ -154,9 +145,6 @@ fn refuse_silence(db: &mut Db) -> Result<()> {
     let (host, _) = migrate::check(db, set_up)?;
     let Db::Postgres(db) = db else { return Ok(()) };
     let is_notifying = host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
-    if is_notifying {
-        Ok(())
-    } else {
-        Err(config("nothing notifies of runs that end: run `sweep migrate --with-listen`").into())
-    }
+    ensure!(is_notifying, config("nothing notifies of runs that end: run `sweep migrate --with-listen`"));
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -102,13 +102,13 @@ impl Sandbox {
         let mut db = connect(&self.url)?;
         if let CopyPlace::Server { name, .. } = &self.place {
             let reached = catalog::name(&mut db)?;
-            if reached != *name {
-                return Err(config(format!(
+            ensure!(
+                reached == *name,
+                config(format!(
                     "a connection to the copy {name} reached the database {reached}, so nothing was tried: expected \
                      a server, or a pooler that lets every database be reached by its own name"
                 ))
-                .into());
-            }
+            );
         }
         Ok(db)
     }
@@ -193,12 +193,10 @@ fn refuse_large(db: &mut Db) -> Result<String> {
 }
 
 fn refuse_size(database: &str, bytes: i64, max: i64) -> Result<()> {
-    if bytes <= max {
-        return Ok(());
-    }
     let found = format!("the database {database} has {} MiB, and would be copied several times", bytes >> 20);
     let expected = format!("one with the host's tables and few rows, of at most {} MiB", max >> 20);
-    Err(config(format!("{found}: expected {expected}")).into())
+    ensure!(bytes <= max, config(format!("{found}: expected {expected}")));
+    Ok(())
 }
 
 /// What is written to a foreign table, or to one that has such a table as a part, leaves the copy.
@@ -212,14 +210,10 @@ fn refuse_foreign(db: &mut Db, host: &Host) -> Result<()> {
     let Db::Postgres(db) = db else { return Ok(()) };
     let tables: Vec<String> = host.tables().into_iter().map(str::to_owned).collect();
     let others: Vec<String> = sql::<Text>(OTHERS).bind::<Array<Text>, _>(tables).sql(OF_THESE).load(db)?;
-    if others.is_empty() {
-        return Ok(());
-    }
-    let (name, others) = (host.name(), others.join(", "));
-    Err(config(format!(
-        "the host {name} names {others}, or a table of which it is a part: expected tables of this database alone"
-    ))
-    .into())
+    let (name, listed) = (host.name(), others.join(", "));
+    let refusal = format!("the host {name} names {listed}, or a table of which it is a part");
+    ensure!(others.is_empty(), config(format!("{refusal}: expected tables of this database alone")));
+    Ok(())
 }
 
 fn refuse_creation(error: &Error, template: &str) -> Failure {

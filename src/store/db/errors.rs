@@ -115,13 +115,6 @@ pub fn is_denial(error: &Error) -> bool {
 /// A server begins so what it says of a denied function, relation or schema.
 pub(in crate::store) const DENIED: &str = "permission denied for ";
 
-/// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
-struct Advice {
-    when: &'static str,
-    what: &'static str,
-    lasts: bool,
-}
-
 /// What can be done about a statement that was ended by its time.
 const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
     was only busy; raise it if that happens again";
@@ -129,53 +122,54 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 /// SQLite says so when its guard refuses to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
-const ADVICE: [Advice; 7] = [
-    Advice {
-        when: "permission denied to create database",
-        what: "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
-        lasts: true,
-    },
-    Advice {
-        when: "has no equivalent in encoding",
-        what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
-        lasts: true,
-    },
-    Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
+/// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
+const ADVICE: [(&str, &str, bool); 7] = [
+    (
+        "permission denied to create database",
+        "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
+        true,
+    ),
+    (
+        "has no equivalent in encoding",
+        "this database's encoding has no such character, so that nothing in it can be called so, or say so",
+        true,
+    ),
+    ("canceling statement due to statement timeout", TOOK_TOO_LONG, false),
     // SQLite's own word for it, and for the end of an answer that does not fit into memory.
-    Advice {
-        when: "interrupted",
-        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 64 MiB. Trying again \
+    (
+        "interrupted",
+        "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 64 MiB. Trying again \
             helps if the database was only busy; raise the time if that happens again",
-        lasts: false,
-    },
-    Advice {
-        when: NAMES_ANOTHER_FILE,
-        what: "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
+        false,
+    ),
+    (
+        NAMES_ANOTHER_FILE,
+        "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
             half written is taken back, and that file is left as it is; try again",
-        lasts: false,
-    },
-    Advice {
-        when: "string or blob too big",
-        what: "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more",
-        lasts: true,
-    },
-    Advice {
-        when: "canceling statement due to lock timeout",
-        what: "another transaction held the rows for longer than a sweep waits; trying again helps when it \
+        false,
+    ),
+    (
+        "string or blob too big",
+        "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more",
+        true,
+    ),
+    (
+        "canceling statement due to lock timeout",
+        "another transaction held the rows for longer than a sweep waits; trying again helps when it \
             has ended",
-        lasts: false,
-    },
+        false,
+    ),
 ];
 
 /// What to do about an error with these words, and whether it lasts until then.
 pub(in crate::store) fn advice(words: &str) -> Option<(&'static str, bool)> {
-    ADVICE.iter().find(|advice| words.contains(advice.when)).map(|advice| (advice.what, advice.lasts))
+    ADVICE.iter().find(|(when, ..)| words.contains(when)).map(|(_, what, lasts)| (*what, *lasts))
 }
 
 /// Do these words of an error say that what was asked may be done at another moment: what it needed was in other hands,
 /// or it took too long?
 pub fn may_pass(words: &str) -> bool {
-    is_in_other_hands(words) || ADVICE.iter().any(|advice| !advice.lasts && words.starts_with(advice.when))
+    is_in_other_hands(words) || ADVICE.iter().any(|(when, _, lasts)| !lasts && words.starts_with(when))
 }
 
 /// True if a pooler gave the session of a prepared statement to somebody else, or somebody else's to us. Recognised by

@@ -150,9 +150,10 @@ macro_rules! readable {
 }
 portable!(sql::Id:);
 portable!(sql::Key: Id);
-portable!(sql::IdList:);
+portable!(sql::IdList: ids::IdList);
 portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
+readable!(sql::Id: Id);
 readable!(sql::Key: Id);
 readable!(sql::Instant: DateTime<Utc>, RawInstant);
 readable!(Text: LossyText);

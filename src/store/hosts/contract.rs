@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -161,14 +161,13 @@ pub(in crate::store) fn refuse_unlike(db: &mut Db, host: &Host) -> Result<()> {
         Db::Sqlite(db) => on_sqlite(db, host)?,
     };
     let mistakes = mistakes(&standing, host);
-    if mistakes.is_empty() {
-        return Ok(());
-    }
     let shown = mistakes[..mistakes.len().min(MISTAKES_SHOWN)].join("; ");
     let further = mistakes.len().saturating_sub(MISTAKES_SHOWN);
     let further = if further == 0 { String::new() } else { format!("; and {further} more") };
     let name = host.name();
-    Err(config(format!("the host {name} is not as docs/host-reference.md describes a host: {shown}{further}")).into())
+    let refusal = format!("the host {name} is not as docs/host-reference.md describes a host: {shown}{further}");
+    ensure!(mistakes.is_empty(), config(refusal));
+    Ok(())
 }
 
 fn mistakes(standing: &Standing, host: &Host) -> Vec<String> {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Error, Result, bail, ensure};
 use diesel::connection::{BoxableConnection, SimpleConnection};
 use diesel::migration::{self, Migration, MigrationMetadata, MigrationName, MigrationVersion};
 use diesel::prelude::*;
@@ -42,20 +42,17 @@ pub fn check(db: &mut Db, set_up: SetUp) -> Result<(Arc<Host>, String)> {
     };
     let Some(host) = &found.host else { return refuse_unmigrated(db) };
     refuse_untrusted(db, host)?;
-    match found.missing(db, host, Listen::AsItIs).as_slice() {
-        [] => {
-            match gone {
-                Some(gone) => refuse_without(db, &gone)?,
-                None => refuse_broken(db)?,
-            }
-            Ok((host.clone(), found.applied.last().cloned().unwrap_or_default()))
-        }
-        [first, ..] => Err(config(format!(
-            "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
-            name(db)?
-        ))
-        .into()),
+    if let Some(first) = found.missing(db, host, Listen::AsItIs).first() {
+        let name = name(db)?;
+        bail!(config(format!(
+            "the schema of the database {name} is behind this sweep, it lacks {first}: run `sweep migrate`"
+        )));
     }
+    match gone {
+        Some(gone) => refuse_without(db, &gone)?,
+        None => refuse_broken(db)?,
+    }
+    Ok((host.clone(), found.applied.last().cloned().unwrap_or_default()))
 }
 
 /// What a migration did, or would do.
@@ -68,9 +65,8 @@ pub struct MigrationPlan {
 
 /// What `migrate` would do.
 pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
-    if wanted.listen == Listen::Wanted && db.dialect() == Dialect::Sqlite {
-        return Err(usage("only PostgreSQL can notify of runs that end").into());
-    }
+    let can_listen = wanted.listen == Listen::AsItIs || db.dialect() == Dialect::Postgres;
+    ensure!(can_listen, usage("only PostgreSQL can notify of runs that end"));
     let is_there = match db {
         Db::Postgres(db) => {
             let is_there = refuse_strangers(db)?;
@@ -101,20 +97,19 @@ fn changed(db: &mut Db, found: &FoundSchema, host: &Arc<Host>, wanted: &Wanted) 
         refuse_untrusted(db, host)?;
         return Ok(host.clone());
     };
-    if wanted.name() != host.name() {
-        return Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into());
-    }
+    let (its, other) = (host.name(), wanted.name());
+    ensure!(its == other, config(format!("this database's host is {its}, and not {other}")));
     let dialect = db.dialect();
     let has_run = |folder: &&String| found.applied.contains(&version(folder));
     for folder in folders(db, host).iter().filter(has_run) {
-        let is_same = up(folder, host, dialect)? == up(folder, wanted, dialect)?;
-        if !is_same || down(folder, host, dialect)? != down(folder, wanted, dialect)? {
-            return Err(config(format!(
+        let texts = |of: &Host| Ok::<_, Error>((up(folder, of, dialect)?, down(folder, of, dialect)?));
+        ensure!(
+            texts(host)? == texts(wanted)?,
+            config(format!(
                 "{folder} has run in this database and is another one now: leave it as it was, and make a migration \
                  that leads on from it"
             ))
-            .into());
-        }
+        );
     }
     Ok(wanted.clone())
 }
@@ -335,24 +330,20 @@ fn known(
             Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
             Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
         };
-        return Err(config(format!(
+        bail!(config(format!(
             "the schema of the database {} was made by a version of sweep that was never released: to begin anew, \
                 {anew}",
             name(db)?
-        ))
-        .into());
+        )));
     }
-    let Some(host) = host(db)? else { return Err(is_broken(db, &[RECORD.to_owned()])?.into()) };
+    let Some(host) = host(db)? else { bail!(is_broken(db, &[RECORD.to_owned()])?) };
     let known: BTreeSet<String> = folders(db, &host).iter().map(|folder| version(folder)).collect();
     let unknown: Vec<&str> = applied.difference(&known).map(String::as_str).collect();
     if !unknown.is_empty() {
-        return Err(config(format!(
-            "the schema of the database {} is newer than sweep {}, it has {}: upgrade sweep",
-            name(db)?,
-            env!("CARGO_PKG_VERSION"),
-            unknown.join(", ")
-        ))
-        .into());
+        let (name, version, unknown) = (name(db)?, env!("CARGO_PKG_VERSION"), unknown.join(", "));
+        bail!(config(format!(
+            "the schema of the database {name} is newer than sweep {version}, it has {unknown}: upgrade sweep"
+        )));
     }
     Ok(FoundSchema { host: Some(host), applied })
 }
@@ -367,7 +358,7 @@ fn refuse_untrusted(db: &mut Db, host: &Host) -> Result<()> {
 }
 
 pub(in crate::store) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
-    Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into())
+    bail!(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)))
 }
 
 /// A relation that is gone must not look like a kind of work that there is none of.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
@@ -296,7 +296,8 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions:
     let lacking = lacking.bind::<Array<Text>, _>(functions);
     let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
     let missing = if no_usage { vec!["USAGE on schema sweep".to_owned()] } else { missing };
-    if missing.is_empty() { Ok(()) } else { Err(config(lacks(&role, &missing)).into()) }
+    ensure!(missing.is_empty(), config(lacks(&role, &missing)));
+    Ok(())
 }
 
 /// The relation of the host's in which a request is written, beside wakes and commands.

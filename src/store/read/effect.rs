@@ -8,6 +8,7 @@ use std::time::{Duration, Instant as Clock};
 
 use anyhow::Result;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use diesel::dsl::sql as literal;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use schemars::JsonSchema;
@@ -69,28 +70,22 @@ pub fn count_exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptio
     Ok(Exemptions { holding: rows.0 + tenants.0, expired: rows.1 + tenants.1 })
 }
 
-/// How many continuations had which action next.
-#[derive(QueryableByName)]
-struct Came {
-    #[diesel(sql_type = Nullable<Text>)]
-    next: Option<LossyText>,
-    #[diesel(sql_type = BigInt)]
-    n: i64,
-}
-
 /// The DSL has no query over a query.
-const WHAT_CAME: &str = "SELECT next, count(*) AS n FROM ( \
+const WHAT_CAME: [&str; 2] = [
+    "SELECT next, count(*) FROM ( \
         SELECT action, lead(action) OVER (PARTITION BY kind, subject_id ORDER BY created_at, id) AS next \
-        FROM recoveries WHERE created_at > $1 \
-    ) r WHERE action = 'continue' GROUP BY next";
+        FROM recoveries WHERE created_at > ",
+    ") r WHERE action = 'continue' GROUP BY next",
+];
 
 /// What came of the continuations of the last days.
 pub fn read_effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
     let since = Instant(now - EFFECT);
-    let came: Vec<Came> = diesel::sql_query(WHAT_CAME).bind::<sql::Instant, _>(since).load(db)?;
+    let came = literal::<(Nullable<Text>, BigInt)>(WHAT_CAME[0]).bind::<sql::Instant, _>(since).sql(WHAT_CAME[1]);
+    let came: Vec<(Option<LossyText>, i64)> = came.load(db)?;
     let false_rescues = count_false_rescues(db, now)?;
     let mut effect = Effect { days: EFFECT.num_days(), false_rescues, ..Effect::default() };
-    for Came { next, n } in came {
+    for (next, n) in came {
         effect.continuations += n;
         *match next.as_ref().map(|action| action.0.as_str()) {
             Some("recover") => &mut effect.recovered,
@@ -132,17 +127,6 @@ pub struct Day {
     pub false_rescues: i64,
 }
 
-/// How often something happened on one day.
-#[derive(QueryableByName)]
-struct DayCountRow {
-    #[diesel(sql_type = Text)]
-    day: LossyText,
-    #[diesel(sql_type = Text)]
-    what: LossyText,
-    #[diesel(sql_type = BigInt)]
-    n: i64,
-}
-
 const FALSE_RESCUES: &str = "false_rescues";
 
 /// Counts each of the days, also those on which nothing was done; the oldest first.
@@ -153,21 +137,24 @@ fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
         Db::Sqlite(_) => format!("substr({column}, 1, 10)"),
     };
     let (of_ledger, of_rescues) = (day_of("created_at"), day_of("continued_at"));
-    let query = diesel::sql_query(format!(
-        "SELECT CAST(day AS text) AS day, what, n FROM ( \
+    let since = Instant(first.and_time(NaiveTime::MIN).and_utc());
+    let counts = literal::<(Text, Text, BigInt)>(&format!(
+        "SELECT CAST(day AS text), what, n FROM ( \
              SELECT {of_ledger} AS day, action AS what, count(*) AS n \
-             FROM recoveries WHERE created_at >= $1 AND requested_by IS NULL GROUP BY 1, 2 \
-             UNION ALL \
-             SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
-         ) d"
+             FROM recoveries WHERE requested_by IS NULL AND created_at >= "
     ));
-    let since = first.and_time(NaiveTime::MIN).and_utc();
-    let counted: Vec<DayCountRow> = query.bind::<sql::Instant, _>(Instant(since)).load(db)?;
+    let counts = counts.bind::<sql::Instant, _>(since).sql(&format!(
+        " GROUP BY 1, 2 \
+             UNION ALL \
+             SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= "
+    ));
+    let counts = counts.bind::<sql::Instant, _>(since).sql(" GROUP BY 1) d");
+    let counted: Vec<(LossyText, LossyText, i64)> = counts.load(db)?;
     let mut days: BTreeMap<NaiveDate, Day> = (0..DAYS)
         .filter_map(|n| first.checked_add_days(Days::new(n)))
         .map(|date| (date, Day { date, ..Day::default() }))
         .collect();
-    for DayCountRow { day, what, n } in counted {
+    for (day, what, n) in counted {
         // What a clock that was ahead has dated in the future is of none of these days.
         let day = day.0.parse().ok().and_then(|date: NaiveDate| days.get_mut(&date));
         let counter = day.and_then(|day| day.counter(&what.0));

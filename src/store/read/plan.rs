@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -93,9 +93,7 @@ impl PlanReport {
         let (name, host_url, its_timeouts) = (name.to_owned(), host_url.cloned(), *timeouts);
         url.ask(timeouts, move |url| {
             let Store { mut db, host, kinds, .. } = url.open_to(Purpose::Show)?;
-            if !kinds.contains(&Kind::Step) {
-                return Err(usage("plan steps: not provided by this database").into());
-            }
+            ensure!(kinds.contains(&Kind::Step), usage("plan steps: not provided by this database"));
             let links = host.links(host_url.as_ref());
             let read = snapshot(&mut db, &its_timeouts, |db| {
                 let found = find::plan(db, &name)?.one("plan", &name)?;
@@ -146,26 +144,19 @@ pub fn read_summaries(
     Ok(summaries.collect::<QueryResult<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-#[derive(Queryable)]
-struct PlanRow {
-    id: Id,
-    tenant: LossyText,
-    title: LossyText,
-    status: LossyText,
-}
-
 impl PlanSummary {
     /// None: there is no such plan.
     fn read(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Option<PlanSummary>> {
         let title = sql::<Text>("substr(title, 1, 1000)");
         let columns = (plans::id, plans::tenant, title, plans::status);
-        let row: Option<PlanRow> = plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()?;
-        let Some(row) = row else { return Ok(None) };
-        let mut status = read_progress(db, id, now, threshold)?.status(&row.status.0);
+        type Row = (Id, LossyText, LossyText, LossyText);
+        let row: Option<Row> = plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()?;
+        let Some((id, tenant, title, stored)) = row else { return Ok(None) };
+        let mut status = read_progress(db, &id, now, threshold)?.status(&stored.0);
         if let Some((_, title)) = &mut status.current_step {
-            *title = current_title(db, id)?.unwrap_or_default();
+            *title = current_title(db, &id)?.unwrap_or_default();
         }
-        Ok(Some(PlanSummary { id: row.id, tenant: row.tenant.0, title: row.title.0, status }))
+        Ok(Some(PlanSummary { id, tenant: tenant.0, title: title.0, status }))
     }
 }
 

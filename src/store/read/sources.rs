@@ -74,14 +74,6 @@ fn held_back(inquiry: &Inquiry, sweeper: &Sweeper) -> SourceItems {
     (placed.into_iter().filter(is_later).collect(), total)
 }
 
-#[derive(Queryable)]
-struct LeftIssueRow {
-    subject: SubjectRow,
-    status: LossyText,
-    since: RawInstant,
-    reason: LossyText,
-}
-
 /// Issues that the host itself leaves to a person.
 fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     use left_issues::*;
@@ -91,27 +83,20 @@ fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     let left = || owned!(left_issues::table.into_boxed(), tenant, agent_id, inquiry.owner.names());
     let later = after!(left(), inquiry.page.after(ItemSource::LeftIssue), since, subject_id);
     let later = later.order((since, subject_id)).limit(inquiry.page.rows());
-    let rows: Vec<LeftIssueRow> = later.select((subject_columns!(left_issues), status, since, reason)).load(db)?;
+    let rows: Vec<(SubjectRow, LossyText, RawInstant, LossyText)> =
+        later.select((subject_columns!(left_issues), status, since, reason)).load(db)?;
     let total = inquiry.page.total(rows.len(), || left().count().get_result(db))?;
-    let placed = rows.into_iter().filter_map(|row| {
-        let key = row.subject.subject_id.clone()?;
-        let (what, need, offers): (_, _, &[Offer]) = match row.status.0 == UNSTARTED {
+    let placed = rows.into_iter().filter_map(|(subject, stored, at, why)| {
+        let key = subject.subject_id.clone()?;
+        let (what, need, offers): (_, _, &[Offer]) = match stored.0 == UNSTARTED {
             true => (ItemKind::Unstarted, Need::Unstarted, &[Offer::Explain, Offer::Wake]),
             false => (ItemKind::BlockedByHost, Need::Blocked(inquiry.resume_advice), &[Offer::Explain]),
         };
-        let subject = row.subject.into_linked(Some(Kind::Issue), inquiry.links);
-        let item = Item::new(what, need, subject, Age::at(Some(&row.since), inquiry.now), row.reason.into());
-        Some(Item { offers, ..item }.placed(Some(row.since), ItemSource::LeftIssue, key))
+        let subject = subject.into_linked(Some(Kind::Issue), inquiry.links);
+        let item = Item::new(what, need, subject, Age::at(Some(&at), inquiry.now), why.into());
+        Some(Item { offers, ..item }.placed(Some(at), ItemSource::LeftIssue, key))
     });
     Ok((placed.collect(), total))
-}
-
-#[derive(Queryable)]
-struct WakeRow {
-    id: Id,
-    kind: Option<LossyText>,
-    subject: SubjectRow,
-    created_at: RawInstant,
 }
 
 /// Wakes that have been queued for too long.
@@ -123,17 +108,18 @@ pub fn stuck_wakes(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     let question = &inquiry.stuck_wakes();
     let later = after!(stuck!(question), inquiry.page.after(ItemSource::Wake), created_at, id);
     let later = later.order((created_at, id)).limit(inquiry.page.rows());
-    let rows: Vec<WakeRow> = later.select((id, kind, subject_columns!(untaken_wakes), created_at)).load(db)?;
+    let rows: Vec<(Id, Option<LossyText>, SubjectRow, RawInstant)> =
+        later.select((id, kind, subject_columns!(untaken_wakes), created_at)).load(db)?;
     let total = inquiry.page.total(rows.len(), || stuck!(question).count().get_result(db))?;
-    let placed = rows.into_iter().map(|row| {
-        let age = Age::at(Some(&row.created_at), inquiry.now);
+    let placed = rows.into_iter().map(|(key, its_kind, subject, at)| {
+        let age = Age::at(Some(&at), inquiry.now);
         let queued_for = age.since.map_or(question.after, |since| inquiry.now - since);
-        let its_kind = row.kind.and_then(|name| Kind::parse(&name.0));
-        let subject = row.subject.into_linked(its_kind, inquiry.links);
+        let its_kind = its_kind.and_then(|name| Kind::parse(&name.0));
+        let subject = subject.into_linked(its_kind, inquiry.links);
         let why = Reason::StuckWake(queued_for).to_string();
         let offers: &[Offer] = if its_kind.is_some() { &[Offer::Explain] } else { &[] };
         let item = Item { offers, ..Item::new(ItemKind::StuckWake, Need::StuckWake, subject, age, why) };
-        item.placed(Some(row.created_at), ItemSource::Wake, row.id)
+        item.placed(Some(at), ItemSource::Wake, key)
     });
     Ok((placed.collect(), total))
 }

@@ -36,12 +36,7 @@ impl Exempts {
 
     /// The kind of the one subject that is exempt; none: all that somebody has is.
     pub fn kind(self) -> Option<Kind> {
-        match self {
-            Exempts::Session => Some(Kind::Session),
-            Exempts::Issue => Some(Kind::Issue),
-            Exempts::Step => Some(Kind::Step),
-            Exempts::Agent | Exempts::Tenant => None,
-        }
+        Kind::parse(self.name())
     }
 
     fn whose(self) -> Whose {
@@ -95,7 +90,7 @@ pub enum Until {
 
 /// An exemption that is asked for.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedExemption<'a> {
     pub of: Exempts,
     /// What it is called, or its id.
     pub name: &'a str,
@@ -117,7 +112,7 @@ pub struct Exempt {
 }
 
 /// Exempts the one that is called so. Refuses a name that finds none or several, and an end that has passed.
-pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &Wanted) -> Result<Exempt, Abort<Refused>> {
+pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &WantedExemption) -> Result<Exempt, Abort<Refused>> {
     if let Some(kind) = wanted.of.kind() {
         store.refuse_unprovided(kind).map_err(|failure| Abort::RolledBack(failure.into()))?;
     }
@@ -130,8 +125,8 @@ pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &Wanted) -> Result
     }
 }
 
-fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Refused> {
-    let Wanted { of, name, reason, until, until_is_called, is_agents } = *wanted;
+fn give_named(db: &mut Db, kinds: &[Kind], wanted: &WantedExemption) -> Result<Exempt, Refused> {
+    let WantedExemption { of, name, reason, until, until_is_called, is_agents } = *wanted;
     let now = db.now()?;
     let until = match until {
         None => None,
@@ -153,9 +148,9 @@ fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Re
         }
         refuse_to_shorten(db, of, &label, until, now)?;
     }
-    let given = give(db, of, &label.id, reason, until, now)?;
     let exemption = Exemption { whose: of.whose(), reason: reason.to_owned(), until };
     let row = Exempted { kind: of.name().to_owned(), id: label.id.clone(), exemption, since: now };
+    let given = give(db, of, &row)?;
     Ok(Exempt { label, row, given })
 }
 
@@ -167,14 +162,12 @@ fn refuse_to_shorten(
     now: DateTime<Utc>,
 ) -> Result<(), Refused> {
     let holding: Option<Option<DateTime<Utc>>> = row(of, &label.id).select(exemptions::until).first(db).optional()?;
-    match holding {
-        Some(None) => Err("until it is removed".to_owned()),
-        Some(Some(end)) if now < end && until.is_some_and(|until| until < end) => {
-            Err(format!("until {}", format_utc(end)))
-        }
-        Some(Some(_)) | None => Ok(()),
-    }
-    .map_err(|end| usage(format!("{of} {} is exempt {end} already, which is not shortened here", label.name())).into())
+    let end = match holding {
+        Some(None) => "until it is removed".to_owned(),
+        Some(Some(end)) if now < end && until.is_some_and(|until| until < end) => format!("until {}", format_utc(end)),
+        Some(Some(_)) | None => return Ok(()),
+    };
+    Err(usage(format!("{of} {} is exempt {end} already, which is not shortened here", label.name())).into())
 }
 
 /// What is called so. Of a tenant only its name is known.
@@ -187,18 +180,12 @@ pub fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<Found> {
 }
 
 /// Exempts it. Fails with `UniqueViolation` when somebody else was first: then it can be given again.
-fn give(
-    db: &mut Db,
-    of: Exempts,
-    id: &Id,
-    reason: &str,
-    until: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> QueryResult<Given> {
+fn give(db: &mut Db, of: Exempts, wanted: &Exempted) -> QueryResult<Given> {
+    let Exempted { id, exemption: Exemption { reason, until, .. }, since, .. } = wanted;
+    let (until, since) = (until.map(Instant), Instant(*since));
     macro_rules! given {
         ($table:ident, $its:expr, $key:expr) => {{
-            let values =
-                ($table::reason.eq(reason), $table::until.eq(until.map(Instant)), $table::created_at.eq(Instant(now)));
+            let values = ($table::reason.eq(reason), $table::until.eq(until), $table::created_at.eq(since));
             // `on_conflict` does not exist for two databases at once.
             if 0 < rows_written(db, |db| diesel::update($its).set(values).execute(db))? {
                 return Ok(Given::Again);

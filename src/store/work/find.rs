@@ -81,10 +81,10 @@ pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
 
 impl Found {
     fn of(mut called: Vec<Label>) -> Found {
-        match (called.len(), called.pop()) {
-            (1, Some(label)) => Found::One(label),
-            (_, Some(last)) => Found::Several(called.into_iter().chain([last]).collect()),
-            (_, None) => Found::Nothing,
+        match called.len() {
+            0 => Found::Nothing,
+            1 => Found::One(called.remove(0)),
+            _ => Found::Several(called),
         }
     }
 
@@ -121,10 +121,9 @@ fn with_tenant(label: &Label) -> String {
 pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
     // Its title is known, and may be of any length.
     let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
-    let by_id = IdType::of(db)?
-        .parse(name)
-        .map(|id| plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional());
-    if let Some(label) = by_id.transpose()?.flatten() {
+    if let Some(id) = IdType::of(db)?.parse(name)
+        && let Some(label) = plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional()?
+    {
         return Ok(Found::One(label));
     }
     let titled = plans::table.filter(plans::title.eq(name)).order(plans::id).limit(2);
@@ -136,10 +135,9 @@ pub fn agent(db: &mut Db, name: &str) -> QueryResult<Found> {
     let has_names = has_columns(db, "agents", &["name"])?;
     let called = if has_names { "substr(name, 1, 1000)" } else { "NULL" };
     let columns = || (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>(called));
-    let by_id = IdType::of(db)?
-        .parse(name)
-        .map(|id| agents::table.filter(agents::id.eq(id)).select(columns()).first(db).optional());
-    if let Some(label) = by_id.transpose()?.flatten() {
+    if let Some(id) = IdType::of(db)?.parse(name)
+        && let Some(label) = agents::table.filter(agents::id.eq(id)).select(columns()).first(db).optional()?
+    {
         return Ok(Found::One(label));
     }
     if !has_names {
@@ -184,10 +182,8 @@ fn not_provided(what: &str) -> Failure {
 
 /// What the subject of a row of sweep's own is called; by its id when it is gone, or of no kind that is provided.
 pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryResult<Label> {
-    let label = match Kind::parse(kind).filter(|kind| kinds.contains(kind)) {
-        Some(kind) => label(db, kind, id)?,
-        None => None,
-    };
+    let provided = Kind::parse(kind).filter(|kind| kinds.contains(kind));
+    let label = provided.map(|kind| label(db, kind, id)).transpose()?.flatten();
     Ok(label.unwrap_or_else(|| Label::of_id(id.clone())))
 }
 

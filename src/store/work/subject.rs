@@ -28,7 +28,12 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it; then reads the facts,
     /// in a snapshot taken after the locks.
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<Self>)> {
-        take(db, Self::KIND, id)
+        // SQLite's BEGIN IMMEDIATE holds the whole database already.
+        if let Db::Sqlite(_) = db {
+            return Ok((Lock::Everything, Self::read(db, id)?));
+        }
+        let taken = take_one(db, Self::KIND, id)?;
+        Ok(taken.map_or((Lock::Nothing, None), |(lock, facts)| (lock, Some(facts))))
     }
 
     /// The facts alone.
@@ -131,18 +136,6 @@ impl<F: FromColumns> FromColumns for (Lock, F) {
         let (agent, issue) = (columns.get("held_agent_id")?, columns.get("held_issue_id")?);
         let lock = if held { Lock::Rows { agent, issue } } else { Lock::Nothing };
         Ok((lock, F::from_columns(columns)?))
-    }
-}
-
-/// Takes a subject of this kind: returns what is held of it, and its facts, if it has any.
-fn take<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<(Lock, Option<F>)> {
-    match db {
-        Db::Postgres(_) => {
-            let taken = take_one(db, kind, id)?;
-            Ok(taken.map_or((Lock::Nothing, None), |(lock, facts)| (lock, Some(facts))))
-        }
-        // SQLite's BEGIN IMMEDIATE holds the whole database already.
-        Db::Sqlite(_) => Ok((Lock::Everything, read_one(db, kind, id)?)),
     }
 }
 

@@ -90,22 +90,22 @@ const NEVER: TimeDelta = TimeDelta::days(36_500);
 
 fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
     let lease = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
-    let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
+    let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = *beginning;
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(&lease.id),
-            sessions::tenant.eq(*tenant),
-            sessions::identifier.eq(*identifier),
-            sessions::title.eq(*title),
-            sessions::agent_id.eq(Bound::optional(*agent_id)),
-            sessions::issue_id.eq(Bound::optional(*issue_id)),
+            sessions::tenant.eq(tenant),
+            sessions::identifier.eq(identifier),
+            sessions::title.eq(title),
+            sessions::agent_id.eq(Bound::optional(agent_id)),
+            sessions::issue_id.eq(Bound::optional(issue_id)),
             sessions::status.eq("active"),
             sessions::started_at.eq(Some(Instant(lease.started_at))),
             // What is never written says that nobody reports it.
             sessions::last_progress_at.eq(Some(Instant(lease.started_at))),
             sessions::takes_nudges.eq(false),
             sessions::recent_output.eq(""),
-            sessions::silent_after_seconds.eq(*silent_after_seconds),
+            sessions::silent_after_seconds.eq(silent_after_seconds),
         ))
         .execute(db)?;
     Ok(lease)
@@ -133,7 +133,7 @@ pub fn acquire(
             sessions::takes_nudges.eq(false),
             sessions::stall_paused.eq(sessions::stall_paused.and(sessions::ended_at.is_null())),
             silent_after_seconds.map(|seconds| sessions::silent_after_seconds.eq(Some(seconds))),
-            Restart::at(now),
+            restarted(now),
             AgentState::default(),
         ))
         .execute(db)?;
@@ -141,36 +141,23 @@ pub fn acquire(
         return Ok(None);
     }
     let stale = session_commands::table.filter(session_commands::session_id.eq(id)).filter(queued());
-    diesel::update(stale)
-        .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
-        .execute(db)?;
+    diesel::update(stale).set(command_is("failed", now)).execute(db)?;
     Ok(Some(Lease { id: id.clone(), started_at: now }))
 }
 
 /// What a row records of a process that begins in it.
-#[derive(AsChangeset)]
-#[diesel(table_name = sessions, treat_none_as_null = true)]
-struct Restart {
-    started_at: Option<Instant>,
-    last_activity_at: Option<Instant>,
-    last_progress_at: Option<Instant>,
-    ended_at: Option<Instant>,
-    exit_code: Option<i32>,
-    updated_at: Instant,
-}
-
-impl Restart {
-    fn at(now: DateTime<Utc>) -> Restart {
-        let began = Some(Instant(now));
-        Restart {
-            started_at: began,
-            last_activity_at: began,
-            last_progress_at: began,
-            ended_at: None,
-            exit_code: None,
-            updated_at: Instant(now),
-        }
-    }
+#[diesel::dsl::auto_type(no_type_alias)]
+fn restarted(now: DateTime<Utc>) -> _ {
+    let (now, began): (Instant, Option<Instant>) = (Instant(now), Some(Instant(now)));
+    let (never, no_code): (Option<Instant>, Option<i32>) = (None, None);
+    (
+        sessions::started_at.eq(began),
+        sessions::last_activity_at.eq(began),
+        sessions::last_progress_at.eq(began),
+        sessions::ended_at.eq(never),
+        sessions::exit_code.eq(no_code),
+        sessions::updated_at.eq(now),
+    )
 }
 
 /// What has changed about a session; None: nothing.
@@ -206,7 +193,8 @@ pub fn heartbeat(db: &mut Db, lease: &Lease, changes: &Changes, now: DateTime<Ut
 }
 
 /// How a session ended when it was no crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Close {
     /// Its process ended well.
     Terminated,
@@ -216,12 +204,8 @@ pub enum Close {
 
 /// Closes a session that nobody has closed or paused.
 pub fn close(db: &mut Db, lease: &Lease, close: Close) -> QueryResult<()> {
-    let status = match close {
-        Close::Terminated => "terminated",
-        Close::Interrupted => "interrupted",
-    };
     let active = held_by(lease).filter(sessions::status.eq("active"));
-    diesel::update(active).set(sessions::status.eq(status)).execute(db).map(drop)
+    diesel::update(active).set(sessions::status.eq(<&str>::from(close))).execute(db).map(drop)
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]
@@ -229,6 +213,12 @@ fn held_by<'a>(lease: &'a Lease) -> _ {
     let id: &'a Id = &lease.id;
     let started_at: Instant = Instant(lease.started_at);
     sessions::table.filter(sessions::id.eq(id)).filter(sessions::started_at.eq(started_at))
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn command_is<'a>(status: &'a str, now: DateTime<Utc>) -> _ {
+    let now: Instant = Instant(now);
+    (session_commands::status.eq(status), session_commands::updated_at.eq(now))
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]
@@ -327,23 +317,18 @@ pub fn claim(db: &mut Db, lease: &Lease, takes: Takes, now: DateTime<Utc>) -> Qu
     };
     let status = if what.is_some() { "delivered" } else { "failed" };
     let still_queued = session_commands::table.filter(session_commands::id.eq(&id)).filter(queued());
-    let rows = diesel::update(still_queued)
-        .set((session_commands::status.eq(status), session_commands::updated_at.eq(Instant(now))))
-        .execute(db)?;
-    if rows == 0 {
+    if diesel::update(still_queued).set(command_is(status, now)).execute(db)? == 0 {
         return Ok(None);
     }
     if let Some(What::Relaunch(started_at)) = what {
         // At once: between the command and its effect the session would look crashed, with nothing on the way.
-        found(diesel::update(held_by(lease)).set(Restart::at(started_at)).execute(db)?)?;
+        found(diesel::update(held_by(lease)).set(restarted(started_at)).execute(db)?)?;
     }
     Ok(what.map(|what| ClaimedCommand { id, what }))
 }
 
 /// A command that was taken could not be carried out.
 pub fn fail(db: &mut Db, command_id: &Id, now: DateTime<Utc>) -> QueryResult<()> {
-    diesel::update(session_commands::table.filter(session_commands::id.eq(command_id)))
-        .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
-        .execute(db)
-        .map(drop)
+    let command = session_commands::table.filter(session_commands::id.eq(command_id));
+    diesel::update(command).set(command_is("failed", now)).execute(db).map(drop)
 }

@@ -10,7 +10,7 @@ use sweep::rules::Id;
 use sweep::store::Timeouts;
 use sweep::store::connect::open::Url;
 use sweep::store::hosts::rights::Purpose;
-use sweep::store::work::exemptions::{self, Exempts, Given, Wanted};
+use sweep::store::work::exemptions::{self, Exempts, Given, WantedExemption};
 
 use crate::support::program::{Ran, command_at};
 use crate::support::wait::wait_until;
@@ -231,7 +231,8 @@ fn of_two_that_exempt_at_once_the_second_replaces_the_first() {
     let given = thread::scope(|scope| {
         let name = issue.0.as_str();
         let of = Exempts::Issue;
-        let wanted = Wanted { of, name, reason: "a call", until: None, until_is_called: "--until", is_agents: false };
+        let wanted =
+            WantedExemption { of, name, reason: "a call", until: None, until_is_called: "--until", is_agents: false };
         let second = scope.spawn(move || exemptions::exempt(&mut store, &timeouts, &wanted).map(|exempt| exempt.given));
         let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
         wait_until("the second", || 0 < world.count(waiting));

@@ -1,6 +1,7 @@
 //! Connecting to PostgreSQL, through libpq.
 
-use anyhow::Result;
+use anyhow::{Result, bail, ensure};
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
@@ -183,40 +184,30 @@ const FIRST_LOOK: &str = concat!(
     ") END AS refusal"
 );
 
-#[derive(QueryableByName)]
+#[derive(Queryable)]
 struct FirstLook {
-    #[diesel(sql_type = Bool)]
     is_standby: bool,
-    #[diesel(sql_type = Bool)]
     is_there: bool,
-    #[diesel(sql_type = Bool)]
     has_record: bool,
     /// The lesser role that the schema belongs to, where this one is a superuser.
-    #[diesel(sql_type = Nullable<Text>)]
     owner: Option<String>,
     /// What others could do there with a superuser's rights.
-    #[diesel(sql_type = Nullable<Text>)]
     refusal: Option<String>,
 }
 
 /// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
 /// of the role that sweeps, but not with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
-    let look: FirstLook = diesel::sql_query(FIRST_LOOK).get_result(db)?;
-    if look.is_standby && access == Access::Write {
-        let refusal = "this server is a hot standby and cannot be written to: only a dry run works on it";
-        return Err(unavailable(refusal).into());
-    }
+    let look: FirstLook = sql::<(Bool, Bool, Bool, Nullable<Text>, Nullable<Text>)>(FIRST_LOOK).get_result(db)?;
+    let cannot = "this server is a hot standby and cannot be written to: only a dry run works on it";
+    ensure!(!look.is_standby || access == Access::ReadOnly, unavailable(cannot));
     if let Some(owner) = look.owner {
-        return Err(config(format!(
+        bail!(config(format!(
             "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
              superuser's rights. Use {owner}, or a role of deploy/postgres/role.sql"
-        ))
-        .into());
+        )));
     }
-    if let Some(refusal) = look.refusal {
-        return Err(config(refusal).into());
-    }
+    look.refusal.map_or(Ok(()), |refusal| Err(config(refusal)))?;
     Ok(look.is_there.then_some(if look.has_record { SetUp::Recorded } else { SetUp::Unknown }))
 }
 

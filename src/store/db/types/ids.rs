@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::rules::Id;
 use crate::store::db::types::{lossy, sql};
-use crate::store::db::{Db, MultiBackend, MultiRawValue};
+use crate::store::db::{Db, MultiBackend};
 
 /// What PostgreSQL makes an id of: the text, and what it becomes.
 pub const FROM_TEXT: (&str, &str) = ("CAST(", " AS sweep.id)");
@@ -158,13 +158,6 @@ impl ToSql<sql::IdList, Sqlite> for IdList {
     }
 }
 
-impl ToSql<sql::IdList, MultiBackend> for IdList {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
-        out.set_value((sql::IdList, self));
-        Ok(IsNull::No)
-    }
-}
-
 impl<C: Expression> Expression for IsOneOf<C> {
     type SqlType = Bool;
 }
@@ -182,12 +175,6 @@ where
         out.push_bind_param::<sql::IdList, _>(&self.ids)?;
         out.push_sql(after);
         Ok(())
-    }
-}
-
-impl FromSql<sql::Id, MultiBackend> for Id {
-    fn from_sql(bytes: MultiRawValue<'_>) -> deserialize::Result<Self> {
-        bytes.from_sql::<Self, sql::Id>()
     }
 }
 

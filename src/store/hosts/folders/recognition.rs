@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -25,12 +25,10 @@ pub const RECORD: &str = "host";
 const READING: &str = "reading whose database it is";
 
 /// The row of the table `host`.
-#[derive(QueryableByName)]
-struct HostRow {
-    #[diesel(sql_type = Text)]
+#[derive(Queryable)]
+pub struct HostRow {
     name: String,
     /// None: the host is built in.
-    #[diesel(sql_type = Nullable<Text>)]
     files: Option<String>,
 }
 
@@ -58,8 +56,8 @@ pub fn recorded(db: &mut Db) -> Result<Option<Arc<Host>>> {
     if !catalog::exists(db, RECORD).context(READING)? {
         return Ok(None);
     }
-    let query = format!("SELECT name, CAST(files AS text) AS files FROM {}{RECORD}", db.dialect().schema());
-    let row: Option<HostRow> = diesel::sql_query(query).get_result(db).optional().context(READING)?;
+    let query = format!("SELECT name, CAST(files AS text) FROM {}{RECORD}", db.dialect().schema());
+    let row: Option<HostRow> = sql::<(Text, Nullable<Text>)>(&query).get_result(db).optional().context(READING)?;
     row.map(|row| row.host()).transpose()
 }
 
@@ -69,7 +67,7 @@ pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>>
     if !diesel::select(sql::<Bool>(IS_THERE)).get_result::<bool>(db).context(READING)? {
         return Ok(None);
     }
-    let row = diesel::sql_query("SELECT name, files FROM main.sweep_host");
+    let row = sql::<(Text, Nullable<Text>)>("SELECT name, files FROM main.sweep_host");
     let row: Option<HostRow> = row.get_result(db).optional().context(READING)?;
     row.map(|row| row.host()).transpose()
 }
@@ -86,15 +84,12 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
 }
 
 /// All that is recorded of a schema.
-#[derive(QueryableByName)]
+#[derive(Queryable)]
 pub struct SchemaRecord {
     /// The versions of the migrations that have run.
-    #[diesel(sql_type = Array<Text>)]
     pub versions: Vec<String>,
     /// The relations that are gone.
-    #[diesel(sql_type = Array<Text>)]
     pub gone: Vec<String>,
-    #[diesel(embed)]
     row: HostRow,
 }
 
@@ -103,10 +98,10 @@ impl SchemaRecord {
     pub fn read(db: &mut Db) -> Result<Option<SchemaRecord>> {
         let Db::Postgres(db) = db else { return Ok(None) };
         let query = format!(
-            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({GONE}) AS gone, name, \
-             files::text FROM sweep.host"
+            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}), ARRAY({GONE}), name, files::text FROM sweep.host"
         );
-        let recorded = diesel::sql_query(query).get_result::<SchemaRecord>(db).optional().context(READING)?;
+        let query = sql::<(Array<Text>, Array<Text>, (Text, Nullable<Text>))>(&query);
+        let recorded = query.get_result::<SchemaRecord>(db).optional().context(READING)?;
         Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
     }
 
@@ -188,11 +183,11 @@ pub fn refuse_unfit(db: &mut Db, host: &Host) -> Result<()> {
         },
         tables if tables.iter().any(|table| table.contains('.')) => {
             let (title, lacking) = (host.title(), tables_called(tables));
-            Err(config(format!("this database lacks {lacking} of {title}: {IN_PUBLIC}")).into())
+            bail!(config(format!("this database lacks {lacking} of {title}: {IN_PUBLIC}")))
         }
-        tables if is_recognised(host, theirs) => Err(too_old(host, &tables.join(", ")).into()),
+        tables if is_recognised(host, theirs) => bail!(too_old(host, &tables.join(", "))),
         tables => {
-            Err(config(format!("this is not {}'s database, it lacks {}", host.title(), tables_called(tables))).into())
+            bail!(config(format!("this is not {}'s database, it lacks {}", host.title(), tables_called(tables))))
         }
     }
 }
@@ -226,7 +221,7 @@ fn too_old(host: &Host, lacking: &str) -> Failure {
 pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
     let dialect = db.dialect();
     if let Some(host) = wanted.as_ref().filter(|host| !host.is_for(dialect)) {
-        return Err(config(format!("the host {} has no migrations for {}", host.name(), dialect.title())).into());
+        bail!(config(format!("the host {} has no migrations for {}", host.name(), dialect.title())));
     }
     let theirs = tables(db).context(LOOKING)?;
     let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(dialect)).cloned().collect();
@@ -239,8 +234,7 @@ pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
     if dialect == Dialect::Sqlite && is_anothers {
         let some: Vec<&str> = theirs.iter().take(3).map(String::as_str).collect();
         let (file, some) = (catalog::name(db)?, some.join(", "));
-        let refusal = format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}");
-        return Err(config(refusal).into());
+        bail!(config(format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}")));
     }
     Ok(recognised?)
 }

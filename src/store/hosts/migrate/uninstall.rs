@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -59,11 +59,10 @@ pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
     let (folders, tables) = match extent {
         Extent::Everything => (run.collect(), tables(db).context("counting what is removed")?),
         Extent::AllButTheLedger if host.is_native() || db.dialect() == Dialect::Sqlite => {
-            return Err(usage(
+            bail!(usage(
                 "--keep-ledger is for another program's tables on PostgreSQL: here, no view of sweep's stands \
                  over any",
-            )
-            .into());
+            ));
         }
         Extent::AllButTheLedger => (run.filter(|folder| !is_of_the_ledger(folder)).collect(), Vec::new()),
     };
