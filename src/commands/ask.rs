@@ -15,7 +15,7 @@ use crate::report::{Answered, ByHost, ask_named};
 use crate::rules::display::counted;
 use crate::rules::request::{Asked, Request};
 use crate::settings::{Environment, find_database, notify, policy, table};
-use crate::store::hosts::host_steps::{HostStep, plain_path};
+use crate::store::hosts::links::{HostStep, plain_path};
 use crate::store::hosts::links::HostUrl;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::ledger::record_host_call;

@@ -7,7 +7,7 @@ use crate::conclusion::{Failure, busy, config, some_failed, unavailable};
 use crate::rules::request::{Asked, Request, RequestRefusal};
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
-use crate::store::hosts::host_steps::HostStep;
+use crate::store::hosts::links::HostStep;
 use crate::store::work::find::among;
 use crate::store::{Access, Label, for_kind};
 use crate::sweep::ask::{Answer, AskOptions, ask};

@@ -5,7 +5,6 @@ pub(super) mod catalog;
 pub mod contract;
 pub mod folders;
 pub mod guest;
-pub mod host_steps;
 pub mod links;
 pub mod migrate;
 pub mod rights;

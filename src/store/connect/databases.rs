@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::store::connect::open::Url;
 use crate::store::connect::open::conninfo::Conninfo;
-use crate::store::connect::open::paths::{is_pattern, matching};
+use crate::store::connect::open::sqlite::{is_pattern, matching};
 use crate::text::{is_plain, redact};
 
 /// What was named, in that order: never nothing.

@@ -1,7 +1,6 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
 pub mod conninfo;
-pub mod paths;
 pub mod patience;
 mod postgres;
 pub(in crate::store) mod sqlite;
@@ -70,7 +69,7 @@ impl Url {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
         // A regular file is one, whatever libpq would make of its name.
-        if !url.contains("://") && Path::new(url).is_file() || paths::names_files(url) {
+        if !url.contains("://") && Path::new(url).is_file() || sqlite::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {
@@ -275,7 +274,7 @@ const FORMS: &str = "postgres://… or sqlite://PATH";
 /// What looks like the name of a file may be one that is mistyped.
 fn nearest_to(url: &str) -> String {
     let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    if is_name { paths::hint(Path::new(url)) } else { String::new() }
+    if is_name { sqlite::hint(Path::new(url)) } else { String::new() }
 }
 
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.

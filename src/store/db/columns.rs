@@ -16,7 +16,7 @@ use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::MultiBackend;
 use crate::store::db::errors::{self, UnreadableColumn};
-use crate::store::db::types::{IsOneOf, LossyText, sql};
+use crate::store::db::types::{Bound, IsOneOf, LossyText, sql};
 
 /// A type that is made of the columns of a row of facts.
 pub trait FromColumns: Sized {
@@ -152,13 +152,11 @@ struct FactsQuery {
 
 /// The subjects whose facts are read.
 enum Subjects {
-    One(Bound),
+    One(Bound<sql::Id>),
     Many(IsOneOf<SqlLiteral<sql::Id>>),
     /// Locked before, by one call of `take_issue`, `take_step` or `take_session` (migrations/dialects/postgres.sql).
-    Taken(Bound),
+    Taken(Bound<sql::Id>),
 }
-
-type Bound = crate::store::db::types::Bound<sql::Id>;
 
 /// The statement is cached by its text.
 impl QueryId for FactsQuery {
@@ -205,12 +203,12 @@ impl Query for FactsQuery {
 
 /// The facts of one subject, or none if there is no such subject.
 pub(in crate::store) fn read_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
-    load(db, kind, Subjects::One(bound(id))).map(|mut rows| rows.pop())
+    load(db, kind, Subjects::One(AsExpression::<sql::Id>::as_expression(id))).map(|mut rows| rows.pop())
 }
 
 /// Locks one subject and reads its facts, in one round trip; none if somebody else has it, or there is no such subject.
 pub(in crate::store) fn take_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
-    load(db, kind, Subjects::Taken(bound(id))).map(|mut rows| rows.pop())
+    load(db, kind, Subjects::Taken(AsExpression::<sql::Id>::as_expression(id))).map(|mut rows| rows.pop())
 }
 
 /// The facts of many subjects. A row that cannot be decoded must not cost the others: the halves are read, and the row
@@ -233,8 +231,4 @@ fn load<F: FromColumns>(db: &mut Db, kind: Kind, subjects: Subjects) -> QueryRes
     let facts =
         rows.map(|row| F::from_columns(&mut FactsRow { row: &row?, next: 0 }).map_err(Error::DeserializationError));
     facts.collect()
-}
-
-fn bound(id: &Id) -> Bound {
-    AsExpression::<sql::Id>::as_expression(id)
 }

@@ -124,28 +124,15 @@ impl Finish {
 }
 
 impl DbConnection {
-    pub(in crate::store) fn new(db: Db) -> DbConnection {
-        DbConnection {
-            db,
-            companion: None,
-            allowance: None,
-            of_this_server: None,
-            prepares: false,
-            statement_cache: StatementCache::default(),
-            unfinished: None,
-        }
-    }
-
-    pub(in crate::store) fn of_file(
-        db: SqliteConnection,
-        companion: sqlite::Companion,
-        allowance: Arc<Allowance>,
+    /// A connection to a file comes with a companion and an allowance.
+    pub(in crate::store) fn new(
+        db: Db,
+        statement_cache: StatementCache,
+        of_file: Option<(sqlite::Companion, Arc<Allowance>)>,
     ) -> DbConnection {
-        DbConnection { companion: Some(companion), allowance: Some(allowance), ..DbConnection::new(Db::Sqlite(db)) }
-    }
-
-    pub(in crate::store) fn with_statement_cache(self, statement_cache: StatementCache) -> DbConnection {
-        DbConnection { statement_cache, ..self }
+        let (companion, allowance) = of_file.unzip();
+        let (of_this_server, prepares, unfinished) = (None, false, None);
+        DbConnection { db, companion, allowance, of_this_server, prepares, statement_cache, unfinished }
     }
 
     /// Says whether the statements that come are asked again and again: preparing one takes a round trip more

@@ -57,19 +57,14 @@ impl From<Refused> for anyhow::Error {
 
 /// Did the server refuse to commit? Anything else that comes in place of its answer says nothing of what became of it.
 pub fn is_refusal(error: &Error) -> bool {
+    use DatabaseErrorKind::{
+        CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, ReadOnlyTransaction,
+        RestrictViolation, SerializationFailure, UniqueViolation,
+    };
     let Error::DatabaseError(kind, _) = error else { return false };
-    match kind {
-        DatabaseErrorKind::UniqueViolation
-        | DatabaseErrorKind::ForeignKeyViolation
-        | DatabaseErrorKind::NotNullViolation
-        | DatabaseErrorKind::CheckViolation
-        | DatabaseErrorKind::RestrictViolation
-        | DatabaseErrorKind::ExclusionViolation
-        | DatabaseErrorKind::SerializationFailure
-        | DatabaseErrorKind::ReadOnlyTransaction => true,
-        // Diesel's list may grow.
-        _ => false,
-    }
+    let is_violation = matches!(kind, UniqueViolation | ForeignKeyViolation | NotNullViolation | CheckViolation)
+        || matches!(kind, RestrictViolation | ExclusionViolation);
+    is_violation || matches!(kind, SerializationFailure | ReadOnlyTransaction)
 }
 
 /// Is the database at fault, and no subject? The connection was lost or there is no room (SQLSTATE 53). Beside diesel's
@@ -122,54 +117,49 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 /// SQLite says so when its guard refuses to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
-/// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
-const ADVICE: [(&str, &str, bool); 7] = [
+/// What an operator can do about an error that lasts until then, by what its words hold.
+const LASTING: [(&str, &str); 3] = [
     (
         "permission denied to create database",
         "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
-        true,
     ),
     (
         "has no equivalent in encoding",
         "this database's encoding has no such character, so that nothing in it can be called so, or say so",
-        true,
     ),
-    ("canceling statement due to statement timeout", TOOK_TOO_LONG, false),
+    ("string or blob too big", "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more"),
+];
+
+/// What an operator can do about an error that may pass, by what its words hold.
+const PASSING: [(&str, &str); 4] = [
+    ("canceling statement due to statement timeout", TOOK_TOO_LONG),
     // SQLite's own word for it, and for the end of an answer that does not fit into memory.
     (
         "interrupted",
         "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 64 MiB. Trying again \
-            helps if the database was only busy; raise the time if that happens again",
-        false,
+         helps if the database was only busy; raise the time if that happens again",
     ),
     (
         NAMES_ANOTHER_FILE,
         "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
-            half written is taken back, and that file is left as it is; try again",
-        false,
-    ),
-    (
-        "string or blob too big",
-        "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more",
-        true,
+         half written is taken back, and that file is left as it is; try again",
     ),
     (
         "canceling statement due to lock timeout",
-        "another transaction held the rows for longer than a sweep waits; trying again helps when it \
-            has ended",
-        false,
+        "another transaction held the rows for longer than a sweep waits; trying again helps when it has ended",
     ),
 ];
 
 /// What to do about an error with these words, and whether it lasts until then.
 pub(in crate::store) fn advice(words: &str) -> Option<(&'static str, bool)> {
-    ADVICE.iter().find(|(when, ..)| words.contains(when)).map(|(_, what, lasts)| (*what, *lasts))
+    let known = |advice: &[(&str, &'static str)]| advice.iter().find(|(when, _)| words.contains(when)).map(|it| it.1);
+    known(&LASTING).map(|what| (what, true)).or(known(&PASSING).map(|what| (what, false)))
 }
 
 /// Do these words of an error say that what was asked may be done at another moment: what it needed was in other hands,
 /// or it took too long?
 pub fn may_pass(words: &str) -> bool {
-    is_in_other_hands(words) || ADVICE.iter().any(|(when, _, lasts)| !lasts && words.starts_with(when))
+    is_in_other_hands(words) || PASSING.iter().any(|(when, _)| words.starts_with(when))
 }
 
 /// True if a pooler gave the session of a prepared statement to somebody else, or somebody else's to us. Recognised by

@@ -160,7 +160,7 @@ readable!(Text: LossyText);
 readable!(sql::Document: WrittenDocument);
 
 mod ids;
-pub use ids::{Bound, FROM_TEXT, IdType, IsOneOf, around_text};
+pub use ids::{Bound, IdType, IsOneOf};
 
 impl FromSql<sql::Key, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {

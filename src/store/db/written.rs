@@ -13,18 +13,12 @@ use crate::store::db::MultiBackend;
 /// its triggers do, they do not see what comes later. A row that is updated comes before what may fire a trigger, since
 /// one that a trigger has changed cannot be updated by the same statement.
 #[derive(Default)]
-pub struct Writes<'a>(Vec<Write<'a>>);
-
-struct Write<'a> {
-    statement: Statement<'a>,
-    if_nothing: IfNothing,
-}
+pub struct Writes<'a>(Vec<(WriteStatement<'a>, IfNothing)>);
 
 /// One of the DSL's, with its values.
-type Statement<'a> = Box<dyn QueryFragment<MultiBackend> + 'a>;
+type WriteStatement<'a> = Box<dyn QueryFragment<MultiBackend> + 'a>;
 
 /// What it means that a statement has written no row.
-#[derive(Clone, Copy)]
 enum IfNothing {
     /// A trigger of the host's that writes nothing makes no error by itself: what was not written must not be recorded
     /// as done.
@@ -36,12 +30,12 @@ enum IfNothing {
 impl<'a> Writes<'a> {
     /// One row into a relation.
     pub fn insert(&mut self, relation: &'static str, statement: impl QueryFragment<MultiBackend> + 'a) {
-        self.0.push(Write { statement: Box::new(statement), if_nothing: IfNothing::Refused(relation) });
+        self.0.push((Box::new(statement), IfNothing::Refused(relation)));
     }
 
     /// An update of a row as it was seen.
     pub fn update_as_seen(&mut self, statement: impl QueryFragment<MultiBackend> + 'a) {
-        self.0.push(Write { statement: Box::new(statement), if_nothing: IfNothing::Changed });
+        self.0.push((Box::new(statement), IfNothing::Changed));
     }
 
     /// Writes all of it, or fails: with `NotFound` when a row was no longer as it was seen.
@@ -50,20 +44,19 @@ impl<'a> Writes<'a> {
             _ if self.0.is_empty() => Ok(()),
             Db::Postgres(_) => {
                 let failed: Option<i32> = Together(&self.0).get_result(db)?;
-                failed
-                    .and_then(|place| self.0.get(place as usize))
-                    .map_or(Ok(()), |write| Err(write.if_nothing.error()))
+                let failed = failed.and_then(|place| self.0.get(place as usize));
+                failed.map_or(Ok(()), |(_, if_nothing)| Err(if_nothing.error()))
             }
-            Db::Sqlite(_) => self.0.iter().try_for_each(|write| {
-                let rows = rows_written(db, |db| Alone(&*write.statement).execute(db))?;
-                if rows == 0 { Err(write.if_nothing.error()) } else { Ok(()) }
+            Db::Sqlite(_) => self.0.iter().try_for_each(|(statement, if_nothing)| {
+                let rows = rows_written(db, |db| Alone(&**statement).execute(db))?;
+                if rows == 0 { Err(if_nothing.error()) } else { Ok(()) }
             }),
         }
     }
 }
 
 impl IfNothing {
-    fn error(self) -> Error {
+    fn error(&self) -> Error {
         match self {
             IfNothing::Changed => Error::NotFound,
             IfNothing::Refused(relation) => {
@@ -75,13 +68,13 @@ impl IfNothing {
 
 /// `WITH w0 AS (INSERT … RETURNING 1), … SELECT CASE WHEN NOT EXISTS (SELECT FROM w0) THEN 0 … END`: each is executed
 /// when it is asked whether it has written a row, in this order; and the answer is the place of the first that has not.
-struct Together<'a, 'b>(&'a [Write<'b>]);
+struct Together<'a, 'b>(&'a [(WriteStatement<'b>, IfNothing)]);
 
 impl QueryFragment<MultiBackend> for Together<'_, '_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        for (place, write) in self.0.iter().enumerate() {
+        for (place, (statement, _)) in self.0.iter().enumerate() {
             out.push_sql(&format!("{} w{place} AS (", if place == 0 { "WITH" } else { "," }));
-            write.statement.walk_ast(out.reborrow())?;
+            statement.walk_ast(out.reborrow())?;
             out.push_sql(" RETURNING 1)");
         }
         let cases = (0..self.0.len()).map(|place| format!(" WHEN NOT EXISTS (SELECT FROM w{place}) THEN {place}"));

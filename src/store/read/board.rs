@@ -17,7 +17,7 @@ use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::MultiBackend;
 use crate::store::db::lists::After;
-use crate::store::db::types::{LossyText, RawInstant, around_text, sql};
+use crate::store::db::types::{LossyText, RawInstant, sql};
 use crate::store::hosts::links::Links;
 use crate::store::read::lost_row;
 use crate::store::read::request::{Inquiry, ItemSource, Owner};
@@ -247,7 +247,7 @@ struct ShownSubject {
 /// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather
 /// read the facts of all.
 fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, ShownSubject>> {
-    let (begin, end) = around_text(db);
+    let (begin, end) = db.dialect().around_text();
     let mut values = BoundValues::default();
     let shown = rows.iter().filter_map(|row| Some((row.subject.subject_id.as_ref()?, row.reason.as_ref()?)));
     let shown = shown.map(|(id, reason)| {
@@ -296,7 +296,7 @@ impl BoundValues {
 
     /// The condition of SQL that a row is this owner's.
     fn is_owned(&mut self, db: &Db, owner: &Owner) -> String {
-        let (begin, end) = around_text(db);
+        let (begin, end) = db.dialect().around_text();
         let mut condition = "true".to_owned();
         if let Some(tenant) = &owner.tenant {
             condition += &format!(" AND tenant = ${}", self.add_text(tenant));
@@ -309,7 +309,7 @@ impl BoundValues {
 
     /// The condition of SQL that a row comes after a place.
     fn is_later(&mut self, db: &Db, after: &After) -> String {
-        let (begin, end) = around_text(db);
+        let (begin, end) = db.dialect().around_text();
         let mut bind = |at: &RawInstant| self.add(BoundValue::Instant(at.clone()));
         match after {
             After::Nothing => "true".to_owned(),

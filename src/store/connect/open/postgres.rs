@@ -22,8 +22,7 @@ pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection>
             patience::within(Patience::of(patience), url, move || establish(&its_url)).map_err(unreached)?
         }
     };
-    let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?));
-    let mut db = db.with_statement_cache(cache.clone());
+    let mut db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?), cache.clone(), None);
     db.repeats(false);
     Ok(db)
 }

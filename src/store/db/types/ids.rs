@@ -20,53 +20,45 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::rules::Id;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::types::{lossy, sql};
 use crate::store::db::{Db, MultiBackend};
 
-/// What PostgreSQL makes an id of: the text, and what it becomes.
-pub const FROM_TEXT: (&str, &str) = ("CAST(", " AS sweep.id)");
-
-/// What stands before and after the text of an id in this database's SQL.
-pub fn around_text(db: &Db) -> (&'static str, &'static str) {
-    match db {
-        Db::Postgres(_) => Pg.around_text(),
-        Db::Sqlite(_) => Sqlite.around_text(),
-    }
-}
-
-/// What stands before and after the text of an id, and between an id and a list in which it may be, and after it.
-trait AroundText: Backend {
-    fn around_text(&self) -> (&'static str, &'static str);
-    fn around_list(&self) -> (&'static str, &'static str);
-}
-impl AroundText for Pg {
-    fn around_text(&self) -> (&'static str, &'static str) {
-        FROM_TEXT
-    }
-    fn around_list(&self) -> (&'static str, &'static str) {
-        (" = ANY(CAST(", " AS sweep.id[]))")
-    }
-}
-impl AroundText for Sqlite {
-    fn around_text(&self) -> (&'static str, &'static str) {
-        ("", "")
-    }
-    fn around_list(&self) -> (&'static str, &'static str) {
-        (" IN (SELECT value FROM json_each(", "))")
-    }
-}
-impl AroundText for MultiBackend {
-    fn around_text(&self) -> (&'static str, &'static str) {
+impl Dialect {
+    /// What stands before and after the text of an id in this database's SQL.
+    pub fn around_text(self) -> (&'static str, &'static str) {
         match self {
-            MultiBackend::Postgres(postgres) => postgres.around_text(),
-            MultiBackend::Sqlite(sqlite) => sqlite.around_text(),
+            Dialect::Postgres => ("CAST(", " AS sweep.id)"),
+            Dialect::Sqlite => ("", ""),
         }
     }
-    fn around_list(&self) -> (&'static str, &'static str) {
+
+    /// What stands between an id and a list in which it may be, and after it.
+    fn around_list(self) -> (&'static str, &'static str) {
         match self {
-            MultiBackend::Postgres(postgres) => postgres.around_list(),
-            MultiBackend::Sqlite(sqlite) => sqlite.around_list(),
+            Dialect::Postgres => (" = ANY(CAST(", " AS sweep.id[]))"),
+            Dialect::Sqlite => (" IN (SELECT value FROM json_each(", "))"),
         }
+    }
+}
+
+/// What statements are written for.
+trait HasDialect: Backend {
+    fn dialect(&self) -> Dialect;
+}
+impl HasDialect for Pg {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+}
+impl HasDialect for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+}
+impl HasDialect for MultiBackend {
+    fn dialect(&self) -> Dialect {
+        if matches!(self, MultiBackend::Postgres(_)) { Dialect::Postgres } else { Dialect::Sqlite }
     }
 }
 
@@ -108,24 +100,17 @@ impl<T, Columns> ValidGrouping<Columns> for Bound<T> {
     type IsAggregate = Never;
 }
 
-impl<T, DB: AroundText + HasSqlType<Text>> QueryFragment<DB> for Bound<T>
+impl<T, DB: HasDialect + HasSqlType<Text>> QueryFragment<DB> for Bound<T>
 where
     Option<String>: ToSql<Nullable<Text>, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        push::<Nullable<Text>, _, _>(&mut out, &self.0)
+        let (before, after) = out.backend().dialect().around_text();
+        out.push_sql(before);
+        out.push_bind_param::<Nullable<Text>, _>(&self.0)?;
+        out.push_sql(after);
+        Ok(())
     }
-}
-
-fn push<'b, T, U: ToSql<T, DB>, DB: AroundText + HasSqlType<T>>(
-    out: &mut AstPass<'_, 'b, DB>,
-    text: &'b U,
-) -> QueryResult<()> {
-    let (before, after) = out.backend().around_text();
-    out.push_sql(before);
-    out.push_bind_param::<T, U>(text)?;
-    out.push_sql(after);
-    Ok(())
 }
 
 /// Is the id of a row one of these?
@@ -164,12 +149,12 @@ impl<C: Expression> Expression for IsOneOf<C> {
 impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<C> {}
 impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<C> {}
 
-impl<C: QueryFragment<DB>, DB: AroundText + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
+impl<C: QueryFragment<DB>, DB: HasDialect + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
 where
     IdList: ToSql<sql::IdList, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (before, after) = out.backend().around_list();
+        let (before, after) = out.backend().dialect().around_list();
         self.id.walk_ast(out.reborrow())?;
         out.push_sql(before);
         out.push_bind_param::<sql::IdList, _>(&self.ids)?;

@@ -98,3 +98,25 @@ fn another_base_is_refused_and_not_shown(#[case] url: &str) {
     let why = HostUrl::parse(url).expect_err("a mistake");
     assert!(why.starts_with("expected https://HOST/…") && !why.contains("hunter2"), "{why}");
 }
+
+#[test]
+fn a_call_and_a_statement_are_ready_for_a_shell() {
+    let text = r#"[{"path": "/api/issues/7/resolve", "body": {"note": "it's done"}}, {"sql": "update t set a = 'b'"}]"#;
+    let base = HostUrl::parse("https://board.example/").expect("a URL");
+    let commands: Vec<_> = HostStep::all_of(Some(text)).iter().map(|step| step.command(Some(&base))).collect();
+    let [Some(call), Some(statement)] = &commands[..] else { panic!("{commands:?}") };
+    assert!(call.starts_with("curl -sS --fail-with-body https://board.example/api/issues/7/resolve "), "{call}");
+    let words = shell_words::split(call).expect("words");
+    assert_eq!(words.last().map(String::as_str), Some(r#"{"note":"it's done"}"#));
+    assert_eq!(shell_words::split(statement).expect("words")[3], "update t set a = 'b'");
+}
+
+#[test]
+fn a_path_that_leads_elsewhere_or_what_cannot_be_read_makes_no_command() {
+    for path in ["api", "//evil.example/api", "/api/../x", "/a@b", "/a b", "/a;b", "/a$b", "/a?b", ""] {
+        assert_eq!(plain_path(path), None, "{path}");
+    }
+    for text in ["", "{}", "[1]", r#"[{"path": "/a"}]"#, r#"[{"path": "/a", "body": {}, "sql": "x"}]"#] {
+        assert_eq!(HostStep::all_of(Some(text)), Vec::new(), "{text}");
+    }
+}
