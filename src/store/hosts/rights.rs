@@ -3,116 +3,55 @@
 //! request writes does not.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
+use serde::Deserialize;
 
 use crate::conclusion::config;
 use crate::rules::Kind;
 use crate::rules::request::Request;
-use crate::store::hosts::catalog::{VERSIONS, has_columns};
-use crate::store::hosts::folders::RECORD;
+use crate::store::hosts::catalog::has_columns;
 use crate::store::{Access, Db, DbConnection};
 
 /// A relation, and the privileges on it that a role has to have.
-type Rights = (&'static str, &'static [&'static str]);
+type Right = (String, Vec<String>);
 
-const READ: &[&str] = &["SELECT"];
-const LOCK: &[&str] = &["SELECT", "UPDATE"];
-const WRITE: &[&str] = &["SELECT", "INSERT", "UPDATE"];
-const ADD: &[&str] = &["INSERT"];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rights {
+    to_know_the_version: Vec<Right>,
+    to_look: Vec<Right>,
+    to_explain: Vec<Right>,
+    to_show: Vec<Right>,
+    to_measure: Vec<Right>,
+    to_sweep: Vec<Right>,
+    to_ask: Vec<Right>,
+    to_exempt: Vec<Right>,
+    to_release: Vec<Right>,
+    to_watch: Vec<Right>,
+    to_take_up_session: Vec<Right>,
+    to_take_up_issue: Vec<Right>,
+    to_take_up_step: Vec<Right>,
+}
 
-const TO_KNOW_THE_VERSION: &[Rights] = &[(VERSIONS, READ), (RECORD, READ)];
+static RIGHTS: LazyLock<Rights> =
+    LazyLock::new(|| toml::from_str(include_str!("rights.toml")).expect("the suite reads it"));
 
-const TO_LOOK: &[Rights] =
-    &[("exemptions", READ), ("agent_exemptions", READ), ("tenant_exemptions", READ), ("failures", READ)];
-
-const TO_EXPLAIN: &[Rights] = &[("issues", READ), ("recoveries", READ)];
-
-const TO_SHOW: &[Rights] = &[
-    ("host_behavior", READ),
-    ("left_issues", READ),
-    ("escalated_issues", READ),
-    ("agents", &["SELECT (name)"]),
-    ("agent_names", READ),
-    ("plans", READ),
-    ("step_work_state", READ),
-    ("policy", READ),
-    ("false_rescues", READ),
-    ("recoveries", READ),
-    ("sweeps", READ),
-    ("notifications", READ),
-    ("untaken_wakes", READ),
-    ("wake_pickups", READ),
-];
-
-/// The rights to measure, beside `TO_LOOK`.
-const TO_MEASURE: &[Rights] = &[
-    ("sweeps", READ),
-    ("recoveries", READ),
-    ("notifications", READ),
-    ("false_rescues", READ),
-    ("policy", READ),
-    ("untaken_wakes", READ),
-    ("wake_pickups", READ),
-];
-
-/// The rights to sweep, beside what each kind needs.
-const TO_ACT: &[Rights] = &[
-    ("host_behavior", READ),
-    ("left_issues", READ),
-    ("host_clock", READ),
-    ("untaken_wakes", READ),
-    ("wake_pickups", READ),
-    ("activity", ADD),
-    ("policy", WRITE),
-    ("recoveries", WRITE),
-    ("sweeps", WRITE),
-    ("failures", &["INSERT", "UPDATE"]),
-    ("notifications", WRITE),
-];
-
-/// What a person asks for is recorded as what a sweep does.
-const TO_ASK: &[Rights] = &[("issues", READ), ("activity", ADD), ("recoveries", WRITE), ("notifications", WRITE)];
-
-/// The rights of an operator who exempts subjects; the sweeper needs none of them.
-const TO_EXEMPT: &[Rights] = &[
-    ("issues", READ),
-    ("agents", &["SELECT (name)"]),
-    ("exemptions", &["INSERT", "UPDATE", "DELETE"]),
-    ("tenant_exemptions", &["INSERT", "UPDATE", "DELETE"]),
-];
-
-const TO_RELEASE: &[Rights] = &[("issues", READ), ("failures", &["UPDATE"])];
-
-/// The rights to keep a session, beside what a sweep needs.
-const TO_WATCH: &[Rights] =
-    &[("sessions", &["SELECT (*)", "INSERT", "UPDATE (*)"]), ("session_commands", &["SELECT (*)", "UPDATE (*)"])];
-
-/// The rights with which a sweep locks a subject, and continues, escalates and recovers it, beside those to read the
-/// views. A row is locked with the right to UPDATE some column of it and to SELECT its id.
-fn to_take_up(kind: Kind) -> &'static [Rights] {
+fn to_take_up(kind: Kind) -> &'static [Right] {
     match kind {
-        Kind::Issue => &[("agents", LOCK), ("issues", LOCK), ("wakes", ADD), ("comments", ADD)],
-        Kind::Step => &[
-            ("agents", LOCK),
-            ("issues", LOCK),
-            ("plans", LOCK),
-            ("plan_steps", LOCK),
-            ("wakes", ADD),
-            ("comments", ADD),
-        ],
-        Kind::Session => {
-            &[("agents", LOCK), ("issues", LOCK), ("sessions", LOCK), ("session_commands", ADD), ("comments", ADD)]
-        }
+        Kind::Issue => &RIGHTS.to_take_up_issue,
+        Kind::Step => &RIGHTS.to_take_up_step,
+        Kind::Session => &RIGHTS.to_take_up_session,
     }
 }
 
 /// The relations that a sweep locks and writes where it takes up a subject of this kind.
 pub fn relations_taken_up(kind: Kind) -> impl Iterator<Item = &'static str> {
-    to_take_up(kind).iter().map(|(relation, _)| *relation)
+    to_take_up(kind).iter().map(|(relation, _)| relation.as_str())
 }
 
 /// What a database is opened for.
@@ -147,16 +86,16 @@ impl Purpose {
 
     /// The rights that are needed for it, each as its relation and its privilege, and once.
     fn rights(self) -> Vec<(String, String)> {
-        let further = match self {
-            Purpose::Measure => return named(&[TO_LOOK, TO_MEASURE].concat()),
-            Purpose::Watch => return named(TO_WATCH),
+        let further: &[Right] = match self {
+            Purpose::Measure => return named(&[&RIGHTS.to_look, &RIGHTS.to_measure]),
+            Purpose::Watch => return named(&[&RIGHTS.to_watch]),
             Purpose::Look => &[],
-            Purpose::Explain => TO_EXPLAIN,
-            Purpose::Show => TO_SHOW,
-            Purpose::Sweep => TO_ACT,
-            Purpose::Exempt => TO_EXEMPT,
-            Purpose::Release => TO_RELEASE,
-            Purpose::Ask(_) => TO_ASK,
+            Purpose::Explain => &RIGHTS.to_explain,
+            Purpose::Show => &RIGHTS.to_show,
+            Purpose::Sweep => &RIGHTS.to_sweep,
+            Purpose::Exempt => &RIGHTS.to_exempt,
+            Purpose::Release => &RIGHTS.to_release,
+            Purpose::Ask(_) => &RIGHTS.to_ask,
         };
         let (kinds, row) = match self {
             Purpose::Ask(request) => (request.kinds(), RequestedRow::of(request)),
@@ -165,7 +104,7 @@ impl Purpose {
         let of_kinds = kinds.iter().copied().flat_map(|kind| self.rights_for(kind));
         let mut once = BTreeSet::new();
         let needed =
-            of_kinds.chain(row.iter().flat_map(RequestedRow::rights)).chain(named(&[TO_LOOK, further].concat()));
+            of_kinds.chain(row.iter().flat_map(RequestedRow::rights)).chain(named(&[&RIGHTS.to_look, further]));
         needed.filter(|right| once.insert(right.clone())).collect()
     }
 
@@ -185,7 +124,7 @@ impl Purpose {
         let boards: &[&str] = if self == Purpose::Show { &["states", "details"] } else { &[] };
         let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards.iter().copied());
         let acted = match self {
-            Purpose::Sweep | Purpose::Ask(_) => named(to_take_up(kind)),
+            Purpose::Sweep | Purpose::Ask(_) => named(&[to_take_up(kind)]),
             _ => Vec::new(),
         };
         let is_needed = |(relation, privilege): &(String, String)| match self {
@@ -198,12 +137,12 @@ impl Purpose {
     }
 }
 
-fn named(rights: &[Rights]) -> Vec<(String, String)> {
-    let of_relation = |(relation, privileges): &Rights| {
-        let relation = (*relation).to_owned();
-        privileges.iter().map(move |privilege| (relation.clone(), (*privilege).to_owned()))
+fn named(rights: &[&[Right]]) -> Vec<(String, String)> {
+    let of_relation = |(relation, privileges): &Right| {
+        let relation = relation.clone();
+        privileges.iter().map(move |privilege| (relation.clone(), privilege.clone())).collect::<Vec<_>>()
     };
-    rights.iter().flat_map(of_relation).collect()
+    rights.iter().copied().flatten().flat_map(of_relation).collect()
 }
 
 /// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`, or all are as in `UPDATE
@@ -244,7 +183,7 @@ struct Lacking {
 
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(in crate::store) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
-    refuse_without(db, &[named(TO_KNOW_THE_VERSION), purpose.rights()].concat(), &purpose.functions())
+    refuse_without(db, &[named(&[&RIGHTS.to_know_the_version]), purpose.rights()].concat(), &purpose.functions())
 }
 
 /// Refuses as `check` does, once a database is open.
@@ -257,7 +196,7 @@ pub fn check_also(db: &mut Db, purpose: Purpose) -> Result<()> {
 
 /// Refuses a role that may not even see how far the schema is migrated.
 pub(in crate::store) fn check_version(db: &mut PgConnection) -> Result<()> {
-    refuse_without(db, &named(TO_KNOW_THE_VERSION), &[])
+    refuse_without(db, &named(&[&RIGHTS.to_know_the_version]), &[])
 }
 
 /// What the server denied, with the role, which its own words leave out.
@@ -331,4 +270,15 @@ impl RequestedRow {
 pub(in crate::store) fn is_provided(db: &mut Db, request: Request) -> QueryResult<bool> {
     let Some(RequestedRow { relation, written, as_seen }) = RequestedRow::of(request) else { return Ok(true) };
     has_columns(db, relation, &[written, as_seen].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_rights_is_read_whole() {
+        let of_steps: Vec<&str> = relations_taken_up(Kind::Step).collect();
+        assert_eq!(of_steps, ["agents", "issues", "plans", "plan_steps", "wakes", "comments"]);
+    }
 }
