@@ -89,7 +89,7 @@ fn shown(removal: &Removal) -> String {
     let rows = removal.tables.iter().filter(|(_, rows)| *rows != 0);
     let rows: String = rows.map(|(table, rows)| format!("  {table}: {}\n", counted(*rows, "row", "rows"))).collect();
     let tables = removal.tables.len();
-    let work = match removal.holds_the_work() {
+    let work = match removal.host.is_native() {
         true => "The work itself is in these tables: agents, issues, plans and sessions go with them.\n",
         false => "Nothing of the host's own is touched.\n",
     };

@@ -72,6 +72,8 @@ impl Url {
         if !url.contains("://") && Path::new(url).is_file() || sqlite::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
+        let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        let meant = if is_name { sqlite::hint(Path::new(url)) } else { String::new() };
         match url.split_once("://") {
             Some(("postgres" | "postgresql", rest)) if postgres::is_ambiguous(rest) => {
                 Err("the user name or password has characters that a URL must encode: @ as %40, / as %2F".to_owned())
@@ -82,10 +84,9 @@ impl Url {
             }
             None | Some(_) if url.contains('=') => Ok(Url::postgres(url)),
             None if url.is_empty() => Err(format!("is empty, expected {FORMS}")),
-            // The text is not shown: it may hold a password.
+            // The text is not shown: it may hold a password. What looks like the name of a file may be mistyped.
             None | Some(_) => Err(format!(
-                "expected {FORMS}, or the path of a file that is there; the name of a database alone is neither{}",
-                nearest_to(url)
+                "expected {FORMS}, or the path of a file that is there; the name of a database alone is neither{meant}"
             )),
         }
     }
@@ -270,12 +271,6 @@ impl Url {
 }
 
 const FORMS: &str = "postgres://… or sqlite://PATH";
-
-/// What looks like the name of a file may be one that is mistyped.
-fn nearest_to(url: &str) -> String {
-    let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    if is_name { sqlite::hint(Path::new(url)) } else { String::new() }
-}
 
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.
 pub(in crate::store) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<SetUp> {

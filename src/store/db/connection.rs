@@ -159,7 +159,8 @@ impl DbConnection {
     /// The file turned out to be sweep's own.
     pub(in crate::store) fn is_ours(&mut self) -> QueryResult<()> {
         match (&mut self.db, self.companion.take()) {
-            (Db::Sqlite(db), Some(_)) => sqlite::checkpoint_as_usual(db),
+            // As SQLite does by itself.
+            (Db::Sqlite(db), Some(_)) => db.batch_execute("PRAGMA wal_autocheckpoint = 1000"),
             _ => Ok(()),
         }
     }

@@ -47,12 +47,8 @@ pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What a guest makes for each connection, in this order.
-pub fn temporary(host: &Host) -> Vec<String> {
-    over_the_ledger(Dialect::Sqlite, host)
-}
-
-fn over_the_ledger(dialect: Dialect, host: &Host) -> Vec<String> {
+/// What stands over the ledger, in this order; a guest makes it for each connection.
+pub fn over_the_ledger(dialect: Dialect, host: &Host) -> Vec<String> {
     let mut of_host = [host.migrations("both"), host.migrations(dialect.name())].concat();
     of_host.sort_by_key(|folder| version(folder));
     let derived = if host.has_derived_facts() { facts(dialect, host) } else { Vec::new() };

@@ -86,14 +86,9 @@ pub enum Usage {
 pub struct ContractColumn(pub String, pub String, pub String);
 
 impl ContractColumn {
-    /// Its type as PostgreSQL calls it; `id`, the host's own.
-    fn type_name(&self) -> &str {
-        self.1.strip_suffix(" or null").unwrap_or(&self.1)
-    }
-
     /// Its type in this host, as PostgreSQL calls it.
     pub(in crate::store) fn type_in<'a>(&'a self, host: &Host) -> &'a str {
-        match self.type_name() {
+        match self.1.strip_suffix(" or null").unwrap_or(&self.1) {
             "id" => host.id(),
             other => other,
         }
@@ -102,7 +97,7 @@ impl ContractColumn {
 
 impl Contract {
     /// The relations that this host has to make, or may.
-    fn relations_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
+    pub(in crate::store) fn relations_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
         let (kinds, derives) = (host.kinds(), host.has_derived_facts());
         let brings = [host.views(Dialect::Postgres), host.views(Dialect::Sqlite)].concat();
         self.relations.iter().filter(move |relation| {
@@ -110,11 +105,6 @@ impl Contract {
             let is_derived = relation.derived && !brings.contains(&relation.name);
             is_of_its_kinds && if derives { !is_derived } else { !relation.for_derived }
         })
-    }
-
-    /// The relations that this host has to make.
-    pub(in crate::store) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
-        self.relations_of(host).filter(|relation| !relation.optional)
     }
 
     /// The columns of a relation that it has on every host.

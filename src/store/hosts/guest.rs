@@ -11,7 +11,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::conclusion::config;
 use crate::store::db::dialect::{Dialect, SQLITE_CLOCK};
-use crate::store::hosts::catalog::{PREFIX, quoted, temporary, up};
+use crate::store::hosts::catalog::{PREFIX, over_the_ledger, quoted, up};
 use crate::store::hosts::folders::{self, Host};
 
 /// Makes what sweep needs for this connection, where it is a guest already. Of a host that is not trusted nothing is
@@ -33,21 +33,13 @@ pub fn make_views(db: &mut SqliteConnection, host: &Host) -> Result<()> {
         db.batch_execute(&format!("DROP VIEW temp.{}", quoted(&view))).context(making)?;
     }
     present_tables(db).context(making)?;
-    for (folder, views) in temporary_views(host)? {
+    for folder in over_the_ledger(Dialect::Sqlite, host) {
+        // A host's text says `create view` on either database.
+        let views = up(&folder, host, Dialect::Sqlite)?.replace("create view ", "create temp view ");
+        let views = views.replace("create trigger ", "create temp trigger ");
         db.batch_execute(&views).map_err(|error| config(format!("{folder}: {error}")))?;
     }
     Ok(())
-}
-
-/// The SQL that makes a host's views for one connection, with the folder of each part.
-pub fn temporary_views(host: &Host) -> Result<Vec<(String, String)>> {
-    let rendered = |folder: String| Ok((folder.clone(), as_temporary(&up(&folder, host, Dialect::Sqlite)?)));
-    temporary(host).into_iter().map(rendered).collect()
-}
-
-/// A host's text says `create view` on either database.
-fn as_temporary(sql: &str) -> String {
-    sql.replace("create view ", "create temp view ").replace("create trigger ", "create temp trigger ")
 }
 
 #[derive(QueryableByName)]

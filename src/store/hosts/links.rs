@@ -8,15 +8,14 @@
 
 use std::net::Ipv6Addr;
 
-use diesel::{QueryResult, deserialize};
+use diesel::deserialize;
 use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use serde_json::Value;
 use strum::VariantArray;
 
 use crate::rules::{Id, Kind};
-use crate::store::Db;
-use crate::store::db::columns::{Columns, FromColumns, read_many};
+use crate::store::db::columns::{Columns, FromColumns};
 use crate::text::{NOT_UNRESERVED, is_plain};
 
 /// Longer ones are cut by some browsers and boards, and no link is.
@@ -233,11 +232,6 @@ impl FromColumns for Remedy {
             last_error: error.filter(|error| !error.trim().is_empty()),
         })
     }
-}
-
-/// Reads what the facts of these issues say for people alone.
-pub fn remedies(db: &mut Db, issues: &[Id]) -> QueryResult<Vec<Remedy>> {
-    read_many(db, Kind::Issue, issues)
 }
 
 impl HostStep {

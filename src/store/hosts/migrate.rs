@@ -122,7 +122,7 @@ pub fn migrate(db: &mut DbConnection, wanted: &Wanted) -> Result<MigrationPlan> 
     }
     let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
     // A rival was faster with the schema itself: it is there now.
-    if migrated.as_ref().is_err_and(is_duplicate) {
+    if migrated.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_duplicate)) {
         migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
     }
     // A server that went away comes back; a schema that does not fit stays as it is.
@@ -245,12 +245,6 @@ fn table_of_versions(host: &Host, dialect: Dialect) -> String {
     )
 }
 
-/// The statements that run a migration and record that it has run.
-fn run_and_recorded(folder: &str, host: &Host, dialect: Dialect) -> Result<String> {
-    let (statements, prefix) = (up(folder, host, dialect)?, prefix(host, dialect));
-    Ok(format!("{statements}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder)))
-}
-
 /// The SQL of a plan, for psql or sqlite3.
 pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result<String> {
     let (host, dialect) = (&plan.host, db.dialect());
@@ -266,7 +260,9 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result
     };
     let mut sql = begin + &table_of_versions(host, dialect);
     for folder in &plan.missing {
-        sql += &format!("\n-- {folder}\n{}", run_and_recorded(folder, host, dialect)?);
+        let (statements, prefix, version) = (up(folder, host, dialect)?, prefix(host, dialect), version(folder));
+        let recorded = format!("insert into {prefix}{VERSIONS} (version) values ('{version}');");
+        sql += &format!("\n-- {folder}\n{statements}{recorded}\n");
     }
     sql += &folders::statements(host, dialect);
     sql += &boards::preparation(prefix(host, dialect), dialect);

@@ -370,21 +370,14 @@ impl Share {
     pub fn total(&self) -> i64 {
         self.states.values().sum()
     }
-
-    /// What waits for a person counts first, then what a sweep has yet to do.
-    fn urgency(&self) -> (i64, i64, i64) {
-        let waiting = self.count(BoardState::WAITING_FOR_PEOPLE);
-        let stranded = self.count(BoardState::STRANDED);
-        (waiting, stranded, self.total())
-    }
 }
 
 /// All work in progress, counted.
 #[derive(Debug, Default)]
 pub struct WorkCounts {
     kinds: BTreeMap<Kind, BTreeMap<BoardState, i64>>,
-    tenants: BTreeMap<String, Share>,
-    agents: BTreeMap<(String, Option<Id>), Share>,
+    pub tenants: BTreeMap<String, Share>,
+    pub agents: BTreeMap<(String, Option<Id>), Share>,
 }
 
 impl WorkCounts {
@@ -419,21 +412,14 @@ impl WorkCounts {
         };
         Kind::ALL.iter().map(|&kind| (kind.plural(), counts(kind))).collect()
     }
-
-    /// The tenants whose work most needs attention, and how many tenants there are.
-    pub fn by_tenant(&self) -> (Vec<Share>, usize) {
-        most_urgent(self.tenants.values())
-    }
-
-    /// The agents whose work most needs attention, and how many agents there are.
-    pub fn by_agent(&self) -> (Vec<Share>, usize) {
-        most_urgent(self.agents.values())
-    }
 }
 
-fn most_urgent<'a>(shares: impl Iterator<Item = &'a Share>) -> (Vec<Share>, usize) {
+/// The tenants or agents whose work most needs attention, and how many there are.
+pub fn most_urgent<'a>(shares: impl Iterator<Item = &'a Share>) -> (Vec<Share>, usize) {
     let mut shares: Vec<&Share> = shares.collect();
-    shares.sort_by_key(|share| (Reverse(share.urgency()), &share.tenant, &share.name, &share.id));
+    // What waits for a person counts first, then what a sweep has yet to do.
+    let urgency = |it: &Share| (it.count(BoardState::WAITING_FOR_PEOPLE), it.count(BoardState::STRANDED), it.total());
+    shares.sort_by_key(|share| (Reverse(urgency(share)), &share.tenant, &share.name, &share.id));
     (shares.iter().take(SHARES_MAX).map(|&share| share.clone()).collect(), shares.len())
 }
 

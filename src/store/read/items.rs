@@ -13,8 +13,9 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::rules::board::{BoardState, Need, advice};
 use crate::rules::issue::tried;
 use crate::rules::{Id, Kind};
+use crate::store::db::columns::read_many;
 use crate::store::db::types::{IdType, RawInstant};
-use crate::store::hosts::links::{HostStep, Remedy, SubjectPage, remedies};
+use crate::store::hosts::links::{HostStep, Remedy, SubjectPage};
 use crate::store::read::board::BoardRow;
 use crate::store::read::request::{Cursor, Inquiry, ItemSource};
 use crate::store::read::subject::{Age, SubjectRef};
@@ -211,7 +212,7 @@ fn add_remedies(items: &mut [Item], db: &mut Db, inquiry: &Inquiry) -> QueryResu
     if ids.is_empty() {
         return Ok(());
     }
-    let known = remedies(db, &ids)?.into_iter().map(|remedy| (remedy.issue.clone(), remedy));
+    let known = read_many::<Remedy>(db, Kind::Issue, &ids)?.into_iter().map(|remedy| (remedy.issue.clone(), remedy));
     let known: HashMap<Id, Remedy> = known.collect();
     for item in items.iter_mut().filter(|item| item.subject.kind == Some(Kind::Issue)) {
         if let Some(remedy) = item.subject.id.as_ref().and_then(|id| known.get(id)) {

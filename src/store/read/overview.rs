@@ -21,7 +21,7 @@ use crate::store::db::errors::Refused;
 use crate::store::db::schema::host_behavior;
 use crate::store::db::types::{IdType, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::board::{Boards, counts_of_kinds};
+use crate::store::read::board::{Boards, counts_of_kinds, most_urgent};
 pub use crate::store::read::board::{Counts, Share};
 pub use crate::store::read::effect::{Day, Effect, Exemptions, KeptDays};
 use crate::store::read::effect::{count_exemptions, read_effect};
@@ -179,7 +179,9 @@ impl<P: Part> Overview<P> {
                 return Err(usage(format!("{place}: no page of this database begins there")).into());
             }
             let owner = &Owner::find(db, kinds, scope)?;
-            let (limits, resume_advice) = (&BoardLimits::read(db)?, &read_resume_advice(db)?);
+            let limits = &BoardLimits::read(db)?;
+            let advice = host_behavior::table.select(host_behavior::resume_advice).first::<LossyText>(db).optional()?;
+            let resume_advice = &advice.map(String::from).unwrap_or_default();
             let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, now };
             let sweeper = Sweeper::read(db, now)?;
             let boards = Boards::read(db, &inquiry, P::WAITING, P::STRANDED_MAX)?;
@@ -211,8 +213,8 @@ impl Part for Attention {
         }
         let (mut items, next_page) = one_page(placed, inquiry.page.limit);
         add_help(&mut items, db, inquiry, sources.database_argument)?;
-        let (tenants, tenants_total) = boards.work.by_tenant();
-        let (agents, agents_total) = boards.work.by_agent();
+        let (tenants, tenants_total) = most_urgent(boards.work.tenants.values());
+        let (agents, agents_total) = most_urgent(boards.work.agents.values());
         let (days, days_counted_at) = sources.days.read(db, inquiry.now)?;
         Ok(Attention {
             items: together(items),
@@ -280,10 +282,4 @@ fn plans_with_stalled_steps(boards: &Boards) -> Vec<Id> {
         }
     }
     ids
-}
-
-/// How a person has the agent of a blocked issue go on, on this host.
-fn read_resume_advice(db: &mut Db) -> QueryResult<String> {
-    let advice: Option<LossyText> = host_behavior::table.select(host_behavior::resume_advice).first(db).optional()?;
-    Ok(advice.map(String::from).unwrap_or_default())
 }

@@ -15,7 +15,7 @@ use crate::rules::session::SessionFacts;
 use crate::rules::step::StepFacts;
 use crate::rules::{Id, Kind};
 use crate::store::db::connection::for_each_row;
-use crate::store::db::lists::labels;
+use crate::store::db::lists::{labels, owned};
 use crate::store::db::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
     step_candidates, step_facts, step_subjects,
@@ -125,14 +125,7 @@ macro_rules! quarantined {
 /// Restricts a boxed query of a view to a part, wherever that begins.
 macro_rules! within {
     ($view:ident, $query:expr, $part:expr) => {{
-        let query = match $part.tenant {
-            None => $query,
-            Some(tenant) => $query.filter($view::tenant.eq(tenant)),
-        };
-        let query = match $part.group {
-            None => query,
-            Some(group) => query.filter($view::group_id.eq(group)),
-        };
+        let query = owned!($query, $view::tenant, $view::group_id, ($part.tenant, $part.group));
         // One condition for all tenants: SQLite takes no expression that is a hundred levels deep.
         let whole: Vec<&str> = $part.except.iter().filter(|of| of.group.is_none()).map(|of| &*of.tenant).collect();
         let query = if whole.is_empty() { query } else { query.filter($view::tenant.ne_all(whole)) };
@@ -213,11 +206,7 @@ macro_rules! nominations {
             fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
                 let quarantined = quarantined!($subjects, Self::KIND);
                 let query = $subjects::table.filter(exists(quarantined)).into_boxed();
-                let query = match tenant {
-                    None => query,
-                    Some(tenant) => query.filter($subjects::tenant.eq(tenant)),
-                };
-                query.count().get_result(db)
+                owned!(query, $subjects::tenant, $subjects::group_id, (tenant, None)).count().get_result(db)
             }
 
             fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64> {

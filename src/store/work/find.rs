@@ -111,10 +111,8 @@ impl Found {
 }
 
 fn with_tenant(label: &Label) -> String {
-    match &label.tenant {
-        Some(tenant) => format!("{} (tenant {})", label.redact_id(), redact(tenant)),
-        None => label.redact_id(),
-    }
+    let tenant = label.tenant.as_ref().map(|tenant| format!(" (tenant {})", redact(tenant)));
+    label.redact_id() + &tenant.unwrap_or_default()
 }
 
 /// Looks for a plan, by its id first, then by its title.

@@ -151,10 +151,7 @@ pub fn unnotified(
         let columns = (subject_id, tenant, identifier, title, agent_name, reason);
         let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(sql::<Bool>(&is_new));
         let all = new.order((since, subject_id)).limit(AT_ONCE_MAX).into_boxed();
-        let owned = match of_tenant {
-            None => all,
-            Some(of_tenant) => all.filter(tenant.eq(of_tenant)),
-        };
+        let owned = owned!(all, tenant, agent_id, (of_tenant, None));
         unnotified.extend(owned.load(db)?.into_iter().map(|issue| (event, issue)));
     }
     Ok(unnotified)

@@ -19,16 +19,13 @@ pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection>
         None => establish(url),
         Some(patience) => {
             let its_url = url.to_owned();
-            patience::within(Patience::of(patience), url, move || establish(&its_url)).map_err(unreached)?
+            patience::within(Patience::of(patience), url, move || establish(&its_url))
+                .map_err(|why| unavailable(format!("cannot reach PostgreSQL: {why}")))?
         }
     };
     let mut db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?), cache.clone(), None);
     db.repeats(false);
     Ok(db)
-}
-
-fn unreached(why: String) -> Failure {
-    unavailable(format!("cannot reach PostgreSQL: {why}"))
 }
 
 /// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in

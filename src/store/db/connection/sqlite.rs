@@ -34,11 +34,6 @@ impl Companion {
 /// The log of another program's file is written back by that program.
 pub const NO_CHECKPOINT: &str = "PRAGMA wal_autocheckpoint = 0";
 
-/// As SQLite does by itself.
-pub(super) fn checkpoint_as_usual(db: &mut SqliteConnection) -> QueryResult<()> {
-    db.batch_execute("PRAGMA wal_autocheckpoint = 1000")
-}
-
 /// Readers and the writer do not wait for one another then; the file keeps it.
 pub(super) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
     in_turn(|| db.batch_execute("PRAGMA journal_mode = WAL"))

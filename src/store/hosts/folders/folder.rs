@@ -153,7 +153,7 @@ pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     // It knows what is expected of a host like this.
     let no_migration = BTreeMap::from([(MANIFEST.to_owned(), manifest.clone())]);
     let host = Host::from_files(no_migration).map_err(config)?;
-    let needed: Vec<&Relation> = CONTRACT.needed_of(&host).collect();
+    let needed: Vec<&Relation> = CONTRACT.relations_of(&host).filter(|relation| !relation.optional).collect();
     let functions = needed.iter().filter_map(|relation| Some(format!("{}_{}", written_by(relation)?, relation.name)));
     let functions: Vec<String> = functions.collect();
     let relations: Value = needed.iter().map(|relation| to_fill(relation, &host, dialect)).collect();
@@ -170,13 +170,6 @@ pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
 fn render(template: &str, context: Value) -> Result<String> {
     let file = FILES.get_file(format!("skeleton/{template}")).and_then(|file| file.contents_utf8());
     Ok(strict_templates().render_str(file.unwrap_or_default(), context)? + "\n")
-}
-
-/// The key of a table in `host.toml`, in quotes where TOML needs them.
-fn key_of(table: &str) -> Option<String> {
-    let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    let key = if is_bare { table.to_owned() } else { format!("\"{table}\"") };
-    (!is_odd(table)).then_some(key)
 }
 
 /// What a host may be called, made of what its folder is called.
@@ -251,7 +244,10 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<TableToRead>, &'static str)> {
     let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
     let mut tables: Vec<TableToRead> = Vec::new();
     for (table, column, of_type, _) in rows {
-        let key = key_of(&table);
+        // In quotes where TOML needs them.
+        let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        let key = if is_bare { table.clone() } else { format!("\"{table}\"") };
+        let key = (!is_odd(&table)).then_some(key);
         // They stand in comments, of one line each.
         let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
         match tables.last_mut().filter(|last| last.name == table) {

@@ -137,7 +137,7 @@ pub(super) fn take_turn(db: &mut PgConnection) -> Result<()> {
     // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
     let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;
     if create {
-        db.batch_execute("CREATE SCHEMA IF NOT EXISTS sweep").map_err(|error| match is_duplicate_error(&error) {
+        db.batch_execute("CREATE SCHEMA IF NOT EXISTS sweep").map_err(|error| match is_duplicate(&error) {
             true => Error::from(error),
             false => config(format!("cannot create the schema sweep: {error}")).into(),
         })?;
@@ -148,10 +148,6 @@ pub(super) fn take_turn(db: &mut PgConnection) -> Result<()> {
     Ok(db.batch_execute(&format!("SELECT {BECOME_OWNER}; {COMMENT}"))?)
 }
 
-pub(super) fn is_duplicate(error: &Error) -> bool {
-    error.downcast_ref().is_some_and(is_duplicate_error)
-}
-
-fn is_duplicate_error(error: &diesel::result::Error) -> bool {
+pub(super) fn is_duplicate(error: &diesel::result::Error) -> bool {
     matches!(error, diesel::result::Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))
 }

@@ -39,13 +39,6 @@ pub struct Removal {
     pub tables: Vec<(String, i64)>,
 }
 
-impl Removal {
-    /// Are the agents and issues among it?
-    pub fn holds_the_work(&self) -> bool {
-        self.host.is_native()
-    }
-}
-
 /// What removing sweep would take away.
 pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
     let is_there = match db {
@@ -137,10 +130,8 @@ fn tables(db: &mut Db) -> QueryResult<Vec<(String, i64)>> {
     const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) JOIN main.sqlite_master m ON m.name = value \
         WHERE m.type = 'table' ORDER BY value";
     let dialect = db.dialect();
-    let names: Vec<String> = match dialect {
-        Dialect::Postgres => sql::<Text>(ON_POSTGRES).load(db)?,
-        Dialect::Sqlite => sql::<Text>(ON_SQLITE).load(db)?,
-    };
+    let names = if dialect == Dialect::Sqlite { ON_SQLITE } else { ON_POSTGRES };
+    let names: Vec<String> = sql::<Text>(names).load(db)?;
     let mut rows = |name: &str| {
         let table = if dialect == Dialect::Sqlite { quoted(name) } else { name.to_owned() };
         sql::<BigInt>(&format!("SELECT count(*) FROM {table}")).get_result(db)
