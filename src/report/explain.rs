@@ -60,7 +60,7 @@ impl Explanation {
             url: links.to(&facts.page(&label.id)),
             label,
             kind: S::KIND,
-            title: facts.title().to_owned(),
+            title: facts.naming().title.to_owned(),
             assignee: facts.assignee().clone(),
             verdict: decide(facts, policy),
             history: facts.history().clone(),

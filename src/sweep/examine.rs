@@ -14,7 +14,7 @@ use diesel::result::Error;
 
 use super::{Examined, Outcome, Reservation};
 use crate::rules::request::{self, Request};
-use crate::rules::{Decision, Id, Kind, Verdict, decide};
+use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide};
 use crate::store::work::candidates::Candidate;
 use crate::store::work::ledger::{self, Action, Entry};
 use crate::store::work::outbox::{self, Event, Notice};
@@ -283,7 +283,8 @@ fn record<S: Subject>(
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt: _, remedy } => {
-            facts.resume(&mut writes, *remedy, &wake_id, context.policy)?;
+            let nudge = (*remedy != ContinueBy::Relaunch).then_some(context.policy.nudge_message.as_str());
+            facts.resume(&mut writes, &wake_id, nudge)?;
             (Action::Continue, history.attempts_recorded() + 1, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {

@@ -49,12 +49,6 @@ macro_rules! labels {
     };
 }
 
-/// The first two subjects that people call so: of a kind whose names no index helps to find.
-macro_rules! called {
-    ($facts:ident, $db:expr, $identifier:expr) => {
-        labels!($facts).filter($facts::identifier.eq($identifier)).order($facts::subject_id).limit(2).load($db)
-    };
-}
 /// From where on a list is read. Of lists that are merged by time, each sees the place of the others' last item so.
 #[derive(Clone, Debug, PartialEq)]
 pub enum After {
@@ -91,4 +85,4 @@ macro_rules! owned {
         }
     }};
 }
-pub(in crate::store) use {after, called, labels, owned};
+pub(in crate::store) use {after, labels, owned};

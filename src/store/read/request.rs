@@ -10,23 +10,21 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::dsl::{exists, select};
-use diesel::prelude::*;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::rules::{Id, Kind};
-use crate::store::Db;
 use crate::store::db::errors::Refused;
 use crate::store::db::lists::After;
-use crate::store::db::schema::{issue_subjects, session_subjects, step_subjects};
 use crate::store::db::types::{IdType, RawInstant};
 use crate::store::hosts::links::{HostUrl, Links};
 use crate::store::read::BoardLimits;
 use crate::store::read::effect::KeptDays;
+use crate::store::work::candidates::Part;
 use crate::store::work::find::{self, Found};
 use crate::store::work::surroundings::StuckQuestion;
+use crate::store::{Db, Nominated, for_kind};
 
 /// What is asked of one database.
 #[derive(Clone, Debug, Default)]
@@ -250,20 +248,6 @@ fn find_agent(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Id, Refused> {
 }
 
 fn has_work(db: &mut Db, kinds: &[Kind], agent: &Id) -> QueryResult<bool> {
-    macro_rules! is_any {
-        ($subjects:ident) => {
-            select(exists($subjects::table.filter($subjects::group_id.eq(agent)))).get_result(db)
-        };
-    }
-    for kind in kinds {
-        let is_any = match kind {
-            Kind::Session => is_any!(session_subjects),
-            Kind::Issue => is_any!(issue_subjects),
-            Kind::Step => is_any!(step_subjects),
-        };
-        if is_any? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let part = Part { group: Some(agent), ..Part::whole() };
+    kinds.iter().try_fold(false, |found, &kind| Ok(found || 0 < for_kind!(kind, S => S::count_in_progress(db, &part))?))
 }

@@ -108,6 +108,12 @@ pub trait Nominated {
     fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
     /// What a subject is called, whatever else its row holds.
     fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
+    /// The first two subjects that people call so: of a kind whose names no index helps to find.
+    fn labels_called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;
+    /// The first subjects in progress whose identifier is like a pattern.
+    fn labels_like(db: &mut Db, pattern: &str, limit: i64) -> QueryResult<Vec<Label>>;
+    /// Tenants of subjects in progress whose name is like a pattern.
+    fn tenants_like(db: &mut Db, pattern: &str, limit: i64) -> QueryResult<Vec<LossyText>>;
     /// Those of these ids that subjects have, in whatever state.
     fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>>;
 }
@@ -258,6 +264,22 @@ macro_rules! nominations {
 
             fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
                 labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+            }
+
+            fn labels_called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+                let called = labels!($facts).filter($facts::identifier.eq(identifier));
+                called.order($facts::subject_id).limit(2).load(db)
+            }
+
+            fn labels_like(db: &mut Db, pattern: &str, limit: i64) -> QueryResult<Vec<Label>> {
+                let in_progress = $facts::subject_id.eq_any($subjects::table.select($subjects::subject_id));
+                let like = labels!($facts).filter(in_progress).filter($facts::identifier.like(pattern).escape('\\'));
+                like.order($facts::identifier).limit(limit).load(db)
+            }
+
+            fn tenants_like(db: &mut Db, pattern: &str, limit: i64) -> QueryResult<Vec<LossyText>> {
+                let like = $subjects::table.filter($subjects::tenant.like(pattern).escape('\\'));
+                like.select($subjects::tenant).distinct().limit(limit).load(db)
             }
 
             fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>> {

@@ -14,11 +14,8 @@ use crate::rules::request::Request;
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
 use crate::store::db::errors::{self, Refused};
-use crate::store::db::lists::labels;
-use crate::store::db::schema::{
-    agents, issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects,
-};
-use crate::store::db::types::{IdType, LossyText};
+use crate::store::db::schema::{agents, plans};
+use crate::store::db::types::IdType;
 use crate::store::hosts::catalog::has_columns;
 use crate::store::hosts::rights::is_provided;
 use crate::store::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
@@ -198,22 +195,7 @@ const BEGINNING_MAX: i64 = 50;
 
 /// Subjects in progress whose identifier begins so.
 pub fn subjects_beginning(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<Label>> {
-    let pattern = beginning_with(beginning);
-    macro_rules! labelled {
-        ($facts:ident, $subjects:ident) => {
-            labels!($facts)
-                .filter($facts::subject_id.eq_any($subjects::table.select($subjects::subject_id)))
-                .filter($facts::identifier.like(pattern).escape('\\'))
-                .order($facts::identifier)
-                .limit(BEGINNING_MAX)
-                .load(db)
-        };
-    }
-    match kind {
-        Kind::Session => labelled!(session_facts, session_subjects),
-        Kind::Issue => labelled!(issue_facts, issue_subjects),
-        Kind::Step => labelled!(step_facts, step_subjects),
-    }
+    for_kind!(kind, S => S::labels_like(db, &beginning_with(beginning), BEGINNING_MAX))
 }
 
 /// Agents whose name begins so, if the host's agents have one.
@@ -237,22 +219,8 @@ pub fn plans_beginning(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> 
 pub fn tenants_beginning(db: &mut Db, kinds: &[Kind], beginning: &str) -> QueryResult<Vec<Label>> {
     let mut found = BTreeSet::new();
     for kind in kinds {
-        macro_rules! tenants {
-            ($subjects:ident) => {
-                $subjects::table
-                    .filter($subjects::tenant.like(beginning_with(beginning)).escape('\\'))
-                    .select($subjects::tenant)
-                    .distinct()
-                    .limit(BEGINNING_MAX)
-                    .load::<LossyText>(db)?
-            };
-        }
-        let tenants = match kind {
-            Kind::Session => tenants!(session_subjects),
-            Kind::Issue => tenants!(issue_subjects),
-            Kind::Step => tenants!(step_subjects),
-        };
-        found.extend(tenants.into_iter().map(|tenant| tenant.0));
+        let like = for_kind!(*kind, S => S::tenants_like(db, &beginning_with(beginning), BEGINNING_MAX))?;
+        found.extend(like.into_iter().map(|tenant| tenant.0));
     }
     Ok(found.into_iter().map(|tenant| Label::of_id(Id(tenant))).collect())
 }

@@ -90,7 +90,7 @@ pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a 
         recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
         recoveries::wake_id.eq(entry.wake_id),
         recoveries::agent_id.eq(Bound::optional(facts.assignee().id())),
-        recoveries::tenant.eq(facts.tenant()),
+        recoveries::tenant.eq(facts.naming().tenant),
         recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
         recoveries::blocked_subject.eq(entry.blocked_subject),
         recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
@@ -298,16 +298,16 @@ pub(in crate::store) const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
 
 /// All that was ever recorded.
 pub fn read_totals(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Totals> {
-    let (from, totals) = remembered_totals(db, now)?;
-    count_totals(db, totals, &from, None)
+    let remembered = remembered_totals(db, now)?;
+    count_totals(db, remembered, None)
 }
 
 /// What a sweep that closes now remembers: the time, and the count of all rows before it.
 pub fn totals_to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Document)> {
-    let (from, totals) = remembered_totals(db, now)?;
+    let remembered = remembered_totals(db, now)?;
     // A clock that was set back makes nobody count twice.
-    let until = from.instant().into_iter().chain([now - SETTLED_AFTER]).max().unwrap_or(now);
-    let totals = count_totals(db, totals, &from, Some(until))?;
+    let until = remembered.0.instant().into_iter().chain([now - SETTLED_AFTER]).max().unwrap_or(now);
+    let totals = count_totals(db, remembered, Some(until))?;
     Ok((Instant(until), Document(json!(totals))))
 }
 
@@ -353,12 +353,8 @@ fn remembered_totals(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant
 }
 
 /// Adds the rows from one time on, and before another.
-fn count_totals(
-    db: &mut Db,
-    mut totals: Totals,
-    from: &RawInstant,
-    until: Option<DateTime<Utc>>,
-) -> QueryResult<Totals> {
+fn count_totals(db: &mut Db, counted: (RawInstant, Totals), until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
+    let (from, mut totals) = counted;
     use recoveries::{action, created_at, kind};
     let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
     // Others who may write to the ledger may name any number of kinds.

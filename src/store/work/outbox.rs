@@ -354,7 +354,20 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     diesel::update(waiting!(destination).filter(notifications::message_id.eq(&id)))
         .set((notifications::attempts.eq(attempt), notifications::due_at.eq(Instant(now + pause_after(attempt)))))
         .execute(db)?;
-    read_message(db, destination, id, attempt, now).map(Some)
+    let its = || waiting!(destination).filter(notifications::message_id.eq(&id));
+    let counts = its().group_by(notifications::event).select((notifications::event, count_star()));
+    let counts: Vec<(String, i64)> = counts.load(db)?;
+    let counts = counts.into_iter().filter_map(|(event, n)| Some((Event::parse(&event)?, n)));
+    let mut counts: Vec<(Event, i64)> = counts.collect();
+    counts.sort();
+    let newest_at = its().order(notifications::created_at.desc()).select(notifications::created_at).first(db)?;
+    let oldest = its().order((notifications::created_at, notifications::id)).limit(NAMED_MAX);
+    let mut named: Vec<Notification> = oldest.select(Notification::as_select()).load(db)?;
+    for notification in &mut named {
+        notification.subject_id = notification.subject_id.as_ref().map(redact_id);
+        notification.sweep_id = redact_id(&notification.sweep_id);
+    }
+    Ok(Some(Message { id, at: now, attempt, counts, named, newest_at }))
 }
 
 /// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written
@@ -380,37 +393,6 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
         }
     }
     diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
-}
-
-fn read_message(
-    db: &mut Db,
-    destination: Destination,
-    id: Id,
-    attempt: i32,
-    at: DateTime<Utc>,
-) -> QueryResult<Message> {
-    use notifications::columns;
-    macro_rules! its {
-        () => {
-            waiting!(destination).filter(columns::message_id.eq(&id))
-        };
-    }
-    let mut counts: Vec<(Event, i64)> = its!()
-        .group_by(columns::event)
-        .select((columns::event, count_star()))
-        .load::<(String, i64)>(db)?
-        .into_iter()
-        .filter_map(|(event, n)| Some((Event::parse(&event)?, n)))
-        .collect();
-    counts.sort();
-    let newest_at = its!().order(columns::created_at.desc()).select(columns::created_at).first(db)?;
-    let oldest = its!().order((columns::created_at, columns::id)).limit(NAMED_MAX);
-    let mut named: Vec<Notification> = oldest.select(Notification::as_select()).load(db)?;
-    for notification in &mut named {
-        notification.subject_id = notification.subject_id.as_ref().map(redact_id);
-        notification.sweep_id = redact_id(&notification.sweep_id);
-    }
-    Ok(Message { id, at, attempt, counts, named, newest_at })
 }
 
 /// Marks the message as delivered.

@@ -7,16 +7,16 @@ use diesel::prelude::*;
 
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Facts, History, Id, Policy};
+use crate::rules::{Cause, Facts, History, Id, Policy};
 use crate::store::db::columns::{Columns, FromColumns, Utf8};
-use crate::store::db::lists::{called, labels};
-use crate::store::db::schema::{session_commands, session_facts, sessions};
+use crate::store::db::schema::{session_commands, sessions};
 use crate::store::db::types::Instant;
 use crate::store::db::written::{Writes, update_as_seen};
 use crate::store::hosts::links::Links;
 use crate::store::work::ledger;
+use crate::store::work::subject::Naming;
 use crate::store::work::woken::{comment, read_assignee};
-use crate::store::{Db, Label, Subject};
+use crate::store::{Db, Subject};
 use crate::text::quoted;
 
 impl Subject for SessionFacts {
@@ -25,46 +25,25 @@ impl Subject for SessionFacts {
     /// Each brings its output.
     const LOOK: usize = 250;
 
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-        called!(session_facts, db, identifier)
-    }
-
     fn id(&self) -> &Id {
         &self.session.id
     }
 
-    fn identifier(&self) -> Option<&str> {
-        self.session.identifier.as_deref()
-    }
-
-    fn title(&self) -> &str {
-        &self.session.title
-    }
-
-    fn tenant(&self) -> &str {
-        &self.tenant
+    fn naming(&self) -> Naming<'_> {
+        Naming { identifier: self.session.identifier.as_deref(), title: &self.session.title, tenant: &self.tenant }
     }
 
     fn linked_issue(&self) -> Option<&Id> {
         self.issue.as_ref().map(|issue| &issue.id)
     }
 
-    fn resume<'a>(
-        &'a self,
-        writes: &mut Writes<'a>,
-        remedy: ContinueBy,
-        wake_id: &'a Id,
-        policy: &'a Policy,
-    ) -> QueryResult<()> {
-        let (command, message) = match remedy {
-            ContinueBy::Relaunch => ("relaunch", None),
-            ContinueBy::Nudge | ContinueBy::Wake => ("nudge", Some(&policy.nudge_message)),
-        };
+    fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, nudge: Option<&'a str>) -> QueryResult<()> {
+        let command = if nudge.is_some() { "nudge" } else { "relaunch" };
         let command = diesel::insert_into(session_commands::table).values((
             session_commands::id.eq(wake_id),
             session_commands::session_id.eq(&self.session.id),
             session_commands::command.eq(command),
-            session_commands::message.eq(message),
+            session_commands::message.eq(nudge),
             session_commands::requested_by.eq(ledger::ACTOR),
         ));
         writes.insert("session_commands", command);

@@ -6,7 +6,7 @@ use diesel::deserialize;
 use diesel::prelude::*;
 
 use crate::rules::request::{Request, Requested};
-use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::{Cause, Id, Kind, Policy};
 use crate::store::db::columns::{Columns, FromColumns, read_many, read_one, take_one};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::{Links, SubjectPage};
@@ -53,13 +53,12 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
     }
 
     /// The first two that people call so.
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        Self::labels_called(db, identifier)
+    }
 
     fn id(&self) -> &Id;
-    /// What the reports call it.
-    fn identifier(&self) -> Option<&str>;
-    fn title(&self) -> &str;
-    fn tenant(&self) -> &str;
+    fn naming(&self) -> Naming<'_>;
     /// The issue that a recovery refers to besides the subject itself.
     fn linked_issue(&self) -> Option<&Id>;
 
@@ -68,14 +67,8 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
         self.linked_issue().unwrap_or(self.id())
     }
 
-    /// Queues one wake or command with this id.
-    fn resume<'a>(
-        &'a self,
-        writes: &mut Writes<'a>,
-        remedy: ContinueBy,
-        wake_id: &'a Id,
-        policy: &'a Policy,
-    ) -> QueryResult<()>;
+    /// Queues one wake or command with this id. `nudge`: what is typed into a session that is nudged.
+    fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, nudge: Option<&'a str>) -> QueryResult<()>;
 
     /// Notifies a person. Returns whether the subject is blocked then.
     fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, links: &Links) -> bool;
@@ -86,12 +79,20 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
 
     /// Its page on the host's own board.
     fn page<'a>(&'a self, id: &'a Id) -> SubjectPage<'a> {
-        let (identifier, tenant, agent) = (self.identifier(), Some(self.tenant()), self.assignee().id());
-        SubjectPage { kind: Self::KIND, id, identifier, tenant, agent }
+        let Naming { identifier, tenant, .. } = self.naming();
+        SubjectPage { kind: Self::KIND, id, identifier, tenant: Some(tenant), agent: self.assignee().id() }
     }
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
     fn recover<'a>(&'a self, writes: &mut Writes<'a>);
+}
+
+/// What a subject is called, and whose it is.
+pub struct Naming<'a> {
+    /// What the reports call it.
+    pub identifier: Option<&'a str>,
+    pub title: &'a str,
+    pub tenant: &'a str,
 }
 
 /// What a transaction holds of one subject.

@@ -12,17 +12,15 @@ use serde_json::json;
 use crate::rules::issue::{self, IssueFacts, unblock_action};
 use crate::rules::request::Request;
 use crate::rules::step::{self, Holders, Step, StepFacts};
-use crate::rules::{
-    Assignee, Cause, ContinueBy, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, Whose,
-};
+use crate::rules::{Assignee, Cause, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, Whose};
 use crate::store::db::columns::{Columns, FromColumns, Key, Utf8};
-use crate::store::db::lists::{called, labels};
 use crate::store::db::schema::{comments, issues, plan_steps, plans, step_facts, wakes};
 use crate::store::db::types::{Bound, Document, Instant, IsOneOf};
 use crate::store::db::written::{Writes, update_as_seen};
 use crate::store::hosts::links::Links;
 use crate::store::work::find;
 use crate::store::work::ledger::{self, Action};
+use crate::store::work::subject::Naming;
 use crate::store::{Db, Label, Subject};
 use crate::text::{plain, quoted};
 
@@ -45,29 +43,15 @@ impl Subject for IssueFacts {
         &self.id
     }
 
-    fn identifier(&self) -> Option<&str> {
-        self.identifier.as_deref()
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn tenant(&self) -> &str {
-        &self.tenant
+    fn naming(&self) -> Naming<'_> {
+        Naming { identifier: self.identifier.as_deref(), title: &self.title, tenant: &self.tenant }
     }
 
     fn linked_issue(&self) -> Option<&Id> {
         None
     }
 
-    fn resume<'a>(
-        &'a self,
-        writes: &mut Writes<'a>,
-        _remedy: ContinueBy,
-        wake_id: &'a Id,
-        _policy: &'a Policy,
-    ) -> QueryResult<()> {
+    fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, _nudge: Option<&'a str>) -> QueryResult<()> {
         let payload = json!({
             "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": ISSUE_REASON, "retryReason": ISSUE_REASON,
         });
@@ -189,24 +173,12 @@ impl Subject for StepFacts {
         Ok(())
     }
 
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-        called!(step_facts, db, identifier)
-    }
-
     fn id(&self) -> &Id {
         &self.step.id
     }
 
-    fn identifier(&self) -> Option<&str> {
-        Some(&self.identifier)
-    }
-
-    fn title(&self) -> &str {
-        &self.step.title
-    }
-
-    fn tenant(&self) -> &str {
-        &self.tenant
+    fn naming(&self) -> Naming<'_> {
+        Naming { identifier: Some(&self.identifier), title: &self.step.title, tenant: &self.tenant }
     }
 
     fn linked_issue(&self) -> Option<&Id> {
@@ -218,13 +190,7 @@ impl Subject for StepFacts {
         self.issue_id.as_ref().unwrap_or(&self.plan_id)
     }
 
-    fn resume<'a>(
-        &'a self,
-        writes: &mut Writes<'a>,
-        _remedy: ContinueBy,
-        wake_id: &'a Id,
-        _policy: &'a Policy,
-    ) -> QueryResult<()> {
+    fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, _nudge: Option<&'a str>) -> QueryResult<()> {
         self.set_plan_status(writes, "stalled");
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": STEP_REASON,

@@ -266,9 +266,9 @@ impl<'a> ExamineContext<'a> {
     /// What people are notified of about a subject.
     pub fn details<S: Subject>(&self, id: &Id, facts: &S, verdict: &Verdict) -> Details {
         Details {
-            identifier: facts.identifier().map(str::to_owned),
-            title: Some(facts.title().to_owned()),
-            tenant: Some(facts.tenant().to_owned()).filter(|tenant| !tenant.is_empty()),
+            identifier: facts.naming().identifier.map(str::to_owned),
+            title: Some(facts.naming().title.to_owned()),
+            tenant: Some(facts.naming().tenant.to_owned()).filter(|tenant| !tenant.is_empty()),
             agent: name_of(facts.assignee()),
             finding: verdict.finding,
             reason: self.reason(verdict),
@@ -285,8 +285,8 @@ impl<'a> ExamineContext<'a> {
         Examined {
             kind: S::KIND,
             id: id.clone(),
-            identifier: seen.and_then(|(facts, _)| facts.identifier()).map(str::to_owned),
-            tenant: seen.map(|(facts, _)| facts.tenant().to_owned()),
+            identifier: seen.and_then(|(facts, _)| facts.naming().identifier).map(str::to_owned),
+            tenant: seen.map(|(facts, _)| facts.naming().tenant.to_owned()),
             url: seen.and_then(|(facts, _)| self.links.to(&facts.page(id))),
             finding: seen.and_then(|(_, verdict)| verdict.finding),
             decision: decision.map(Decision::name),

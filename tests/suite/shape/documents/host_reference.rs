@@ -29,7 +29,10 @@ fn the_reference_of_a_host_is_the_contract() {
     if is_blessing() {
         std::fs::write(&page.path, format!("{before}{BEGIN}{sections}{END}{after}")).expect("a page");
     } else {
-        assert!(made == sections, "docs/host-reference.md is not migrations/contract.toml: `make documents` writes it anew");
+        assert!(
+            made == sections,
+            "docs/host-reference.md is not migrations/contract.toml: `make documents` writes it anew"
+        );
     }
 }
 
