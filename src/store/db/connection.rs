@@ -4,7 +4,7 @@
 //! longer than a transaction, since a pooler would hand it on to somebody else.
 
 mod session;
-pub(in crate::store) mod sqlite;
+
 pub(in crate::store) mod sqlite_guard;
 
 use std::sync::Arc;
@@ -21,8 +21,7 @@ use crate::store::db::errors;
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, FLUSHING_COMMIT, OF_ITS_SERVER};
 use sqlite_guard::Allowance;
 
-pub use session::StatementCache;
-pub use session::{Durable, Timeouts};
+pub use session::{Companion, Durable, NO_CHECKPOINT, PATIENT, StatementCache, Timeouts};
 
 /// Reads the rows of a query one by one, so that few of them are in memory. None is kept.
 macro_rules! for_each_row {
@@ -43,8 +42,8 @@ pub(in crate::store) use for_each_row;
 /// Runs nothing by itself: what it is asked is asked in a transaction.
 pub struct DbConnection {
     db: Db,
-    /// Closed after `db`: see `sqlite::Companion`.
-    companion: Option<sqlite::Companion>,
+    /// Closed after `db`: see `Companion`.
+    companion: Option<Companion>,
     /// What a statement may cost (SQLite).
     allowance: Option<Arc<Allowance>>,
     /// What transactions set that servers do not have in common (PostgreSQL). None: each asks its server.
@@ -128,7 +127,7 @@ impl DbConnection {
     pub(in crate::store) fn new(
         db: Db,
         statement_cache: StatementCache,
-        of_file: Option<(sqlite::Companion, Arc<Allowance>)>,
+        of_file: Option<(Companion, Arc<Allowance>)>,
     ) -> DbConnection {
         let (companion, allowance) = of_file.unzip();
         let (of_this_server, prepares, unfinished) = (None, false, None);
@@ -377,9 +376,9 @@ impl DbConnection {
             Db::Sqlite(_) => {
                 // The journal of another program's file is that program's choice.
                 if self.companion.is_none() {
-                    sqlite::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
+                    session::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
                 }
-                sqlite::immediately(&mut self.db, body)
+                session::immediately(&mut self.db, body)
             }
         }
     }
@@ -412,7 +411,7 @@ impl DbConnection {
         if self.prepares && self.statement_cache.is_off() {
             self.repeats(false);
         }
-        if self.is_sqlite() { sqlite::begin(&mut self.db, begin) } else { self.db.batch_execute(begin) }
+        if self.is_sqlite() { session::begin_in_turn(&mut self.db, begin) } else { self.db.batch_execute(begin) }
     }
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote

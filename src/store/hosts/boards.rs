@@ -35,19 +35,22 @@ pub fn is_prepared(db: &mut Db) -> QueryResult<bool> {
 
 /// A condition of SQL: the row has the limits of a sweep.
 pub fn says(policy: &Policy) -> String {
-    row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect::<Vec<_>>().join(" AND ")
+    equal(policy).join(" AND ")
 }
 
 /// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped
 /// in the middle of that, and no sweep waits for a board.
 pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
-    let columns: Vec<String> = row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect();
     let free = match db.dialect() {
         Dialect::Postgres => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
         Dialect::Sqlite => "",
     };
     let insertion = insertion(policy, "", db.dialect());
-    db.batch_execute(&format!("UPDATE policy SET {}{free};\n{insertion}", columns.join(", ")))
+    db.batch_execute(&format!("UPDATE policy SET {}{free};\n{insertion}", equal(policy).join(", ")))
+}
+
+fn equal(policy: &Policy) -> Vec<String> {
+    row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect()
 }
 
 /// The statement that inserts the row, if there is none.

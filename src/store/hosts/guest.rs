@@ -33,31 +33,36 @@ pub fn make_views(db: &mut SqliteConnection, host: &Host) -> Result<()> {
         db.batch_execute(&format!("DROP VIEW temp.{}", quoted(&view))).context(making)?;
     }
     present_tables(db).context(making)?;
-    for folder in over_the_ledger(Dialect::Sqlite, host) {
-        // A host's text says `create view` on either database.
-        let views = up(&folder, host, Dialect::Sqlite)?.replace("create view ", "create temp view ");
-        let views = views.replace("create trigger ", "create temp trigger ");
+    for (folder, views) in temporary_views(host)? {
         db.batch_execute(&views).map_err(|error| config(format!("{folder}: {error}")))?;
     }
     Ok(())
 }
 
-#[derive(QueryableByName)]
+/// The SQL that makes a host's views for one connection, with the folder of each part.
+pub fn temporary_views(host: &Host) -> Result<Vec<(String, String)>> {
+    let rendered = |folder: String| {
+        // A host's text says `create view` on either database.
+        let views = up(&folder, host, Dialect::Sqlite)?.replace("create view ", "create temp view ");
+        Ok((folder, views.replace("create trigger ", "create temp trigger ")))
+    };
+    over_the_ledger(Dialect::Sqlite, host).into_iter().map(rendered).collect()
+}
+
+#[derive(Queryable)]
 struct TableColumn {
-    #[diesel(sql_type = Text)]
     name: String,
-    #[diesel(sql_type = Nullable<Text>)]
     default: Option<String>,
-    #[diesel(sql_type = Bool)]
     is_key: bool,
 }
 
 /// Presents each table with the prefix under its name without it.
 pub fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
     const OURS: &str = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'";
-    const COLUMNS: &str = "SELECT name, dflt_value AS \"default\", pk > 0 AS is_key FROM pragma_table_info(?, 'main')";
+    const COLUMNS: &str = "SELECT name, dflt_value, pk > 0 FROM pragma_table_info(";
     for table in sql::<Text>(OURS).load::<String>(db)? {
-        let columns: Vec<TableColumn> = diesel::sql_query(COLUMNS).bind::<Text, _>(&table).load(db)?;
+        let columns = sql::<(Text, Nullable<Text>, Bool)>(COLUMNS).bind::<Text, _>(&table).sql(", 'main')");
+        let columns: Vec<TableColumn> = columns.load(db)?;
         db.batch_execute(&presented(&table, &columns))?;
     }
     Ok(())

@@ -108,7 +108,9 @@ impl PlanReport {
     fn read(db: &mut Db, id: &Id, threshold: TimeDelta, links: &Links) -> QueryResult<Option<PlanReport>> {
         let now = db.now()?;
         let Some(plan) = PlanSummary::read(db, id, now, threshold)? else { return Ok(None) };
-        let rows = listed_steps(db, id)?;
+        let its_steps = step_facts::table.filter(step_facts::plan_id.eq(id));
+        let its_steps = its_steps.order((step_facts::position, step_facts::subject_id)).limit(STEPS_LISTED_MAX as i64);
+        let rows: Vec<PlanStepRow> = its_steps.select(PlanStepRow::as_select()).load(db)?;
         let mut states = states_of(db, &rows)?;
         let steps = rows.into_iter().map(|row| {
             let (state, detail) = states.remove(&row.id).unzip();
@@ -196,22 +198,17 @@ fn current_title(db: &mut Db, plan: &Id) -> QueryResult<Option<String>> {
     Ok(None)
 }
 
-#[derive(Queryable)]
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = step_facts)]
 struct PlanStepRow {
+    #[diesel(column_name = subject_id)]
     id: Id,
     position: i32,
     title: LossyText,
     status: LossyText,
+    #[diesel(column_name = idle_since)]
     since: RawInstant,
     stalled_after_seconds: Option<i32>,
-}
-
-/// The first steps of a plan, in their order.
-fn listed_steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<PlanStepRow>> {
-    use step_facts::*;
-    let columns = (subject_id, position, title, status, idle_since, stalled_after_seconds);
-    let its_steps = step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id));
-    its_steps.limit(STEPS_LISTED_MAX as i64).select(columns).load(db)
 }
 
 type ShownState = (LossyText, Option<LossyText>);

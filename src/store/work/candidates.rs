@@ -173,15 +173,9 @@ macro_rules! nominations {
             const KIND: Kind = $kind;
 
             fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
-                let turn = sql::<BigInt>(concat!(
-                    "row_number() OVER (PARTITION BY ",
-                    stringify!($candidates),
-                    ".tenant ORDER BY ",
-                    stringify!($candidates),
-                    ".since, ",
-                    stringify!($candidates),
-                    ".subject_id)"
-                ));
+                let view = stringify!($candidates);
+                let order = format!("PARTITION BY {view}.tenant ORDER BY {view}.since, {view}.subject_id");
+                let turn = sql::<BigInt>(&format!("row_number() OVER ({order})"));
                 candidates!($candidates, Self::KIND, part, rows)
                     .order((turn, $candidates::since, $candidates::subject_id))
                     .limit(limit)
@@ -253,13 +247,8 @@ macro_rules! nominations {
 
             fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool> {
                 let all = $facts::table.select($facts::subject_id).into_boxed();
-                let any: Option<Id> = match tenant {
-                    None => all,
-                    Some(tenant) => all.filter($facts::tenant.eq(tenant)),
-                }
-                .first(db)
-                .optional()?;
-                Ok(any.is_some())
+                let all = owned!(all, $facts::tenant, $facts::subject_id, (tenant, None));
+                Ok(all.first::<Id>(db).optional()?.is_some())
             }
 
             fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {

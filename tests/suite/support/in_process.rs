@@ -4,7 +4,7 @@ use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::request::{Asked, Request};
-use sweep::rules::{ContinueBy, Id, Policy};
+use sweep::rules::{Id, Policy};
 use sweep::store::connect::open::{Store, Url};
 use sweep::store::hosts::links::Links;
 use sweep::store::hosts::rights::Purpose;
@@ -43,8 +43,8 @@ impl Swept {
 
 /// Queues a wake by facts seen earlier, whatever has become of the subject since.
 pub fn wake(db: &mut Db, seen: &impl Subject) -> diesel::QueryResult<()> {
-    let (id, policy, mut writes) = (Id::generate(), Policy::default(), Writes::default());
-    seen.resume(&mut writes, ContinueBy::Wake, &id, &policy)?;
+    let (id, mut writes) = (Id::generate(), Writes::default());
+    seen.resume(&mut writes, &id, Some("Go on."))?;
     writes.execute(db)
 }
 

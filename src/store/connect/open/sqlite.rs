@@ -19,9 +19,8 @@ use glob::{MatchOptions, Pattern};
 
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
-use crate::store::db::connection::StatementCache;
-use crate::store::db::connection::sqlite::{Companion, NO_CHECKPOINT, PATIENT};
 use crate::store::db::connection::sqlite_guard::{self, Allowance};
+use crate::store::db::connection::{Companion, NO_CHECKPOINT, PATIENT, StatementCache};
 use crate::store::db::errors;
 use crate::store::hosts::guest;
 use crate::store::{Access, Db, DbConnection, Timeouts};
