@@ -87,7 +87,12 @@ impl NextSweep {
                 true => Some("it is in quarantine".to_owned()),
                 false => left_alone(row, sweeper),
             };
-            subjects.push(plan(db, row, &policy, left_alone, now)?);
+            let (decision, would) = decided(db, row, &policy)?;
+            let (decision, would) = match left_alone {
+                Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
+                None => (decision, would),
+            };
+            subjects.push(PlannedSubject { stranded: Stranded::new(row, now), decision, would });
         }
         let mut decisions = BTreeMap::new();
         for decision in subjects.iter().filter_map(|subject| subject.decision) {
@@ -118,28 +123,17 @@ fn quarantined_among(db: &mut Db, stranded: &[BoardRow]) -> QueryResult<HashSet<
     Ok(quarantined)
 }
 
-/// `left_alone`: why sweeps leave it as it is, whatever they decide.
-fn plan(
-    db: &mut Db,
-    row: &BoardRow,
-    policy: &Policy,
-    left_alone: Option<String>,
-    now: DateTime<Utc>,
-) -> QueryResult<PlannedSubject> {
+/// What would be decided about it, if its row can be read, and what would be done.
+fn decided(db: &mut Db, row: &BoardRow, policy: &Policy) -> QueryResult<(Option<&'static str>, String)> {
     let decided = for_kind!(row.kind, S => {
         read_alone::<S>(db, &row.id, policy).map(|facts| facts.map(|facts| decide(&facts, policy)))
     });
-    let (decision, would) = match decided {
-        Ok(Some(verdict)) => (Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max)),
-        Ok(None) => (None, "leave it: it no longer exists".to_owned()),
-        Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
-        Err(error) => return Err(error),
-    };
-    let (decision, would) = match left_alone {
-        Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
-        None => (decision, would),
-    };
-    Ok(PlannedSubject { stranded: Stranded::new(row, now), decision, would })
+    match decided {
+        Ok(Some(verdict)) => Ok((Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max))),
+        Ok(None) => Ok((None, "leave it: it no longer exists".to_owned())),
+        Err(error) if errors::is_undecodable(&error) => Ok((None, "report it: its row cannot be read".to_owned())),
+        Err(error) => Err(error),
+    }
 }
 
 /// Why sweeps leave it as it is although it is not in quarantine.

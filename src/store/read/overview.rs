@@ -4,7 +4,7 @@
 //! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
 //! nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -271,15 +271,10 @@ impl Part for Status {
 fn plans_with_stalled_steps(boards: &Boards) -> Vec<Id> {
     let waiting = boards.waiting.iter().filter(|row| row.state == BoardState::Escalated);
     let steps = boards.stranded.iter().chain(waiting);
-    let since = |at: &RawInstant| at.instant();
-    let mut plans: Vec<_> =
-        steps.filter_map(|row| Some((row.since.as_ref().and_then(since), row.plan_id.clone()?))).collect();
+    let mut plans: Vec<_> = steps
+        .filter_map(|row| Some((row.since.as_ref().and_then(RawInstant::instant), row.plan_id.clone()?)))
+        .collect();
     plans.sort();
-    let mut ids: Vec<Id> = Vec::new();
-    for (_, id) in plans {
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    ids
+    let mut seen = BTreeSet::new();
+    plans.into_iter().map(|(_, id)| id).filter(|id| seen.insert(id.clone())).collect()
 }
