@@ -18,7 +18,7 @@ use crate::rules::Kind;
 use crate::store::Timeouts;
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
-use crate::store::connect::open::patience::{Attempt, FALLEN_SILENT, LOOK, Patience};
+use crate::store::connect::open::patience::{AskingThread, FALLEN_SILENT, LOOK, Patience};
 use crate::store::read::metrics::{Reading, read_within};
 use crate::sweep::Heading;
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Progress, Selection, Summary};
@@ -268,7 +268,7 @@ fn sweep_within(time: Duration, options: &Options, cancel: &Cancel, observer: &m
     let (to, heard) = sync_channel(HEARD_MAX);
     let mut relay = Relay { to, wants_counts: observer.wants_counts(), progress: observer.progress() };
     let (its_options, its_cancel, span) = (options.clone(), cancel.clone(), Span::current());
-    let attempt = Attempt::begin(&options.database.key(), move || {
+    let attempt = AskingThread::begin(&options.database.key(), move || {
         let _span = span.entered();
         let swept = sweep::run(&its_options, &its_cancel, &mut relay);
         let _ = relay.to.send(Said::Over(Box::new(swept)));

@@ -25,7 +25,7 @@ use tracing::warn;
 use crate::rules::Kind;
 use crate::store::connect::databases::Found;
 use crate::store::read::metrics::{LastSweep, Outbox, Reading};
-use crate::store::work::ledger::{Action, Ended};
+use crate::store::work::ledger::{Action, SweepEnd};
 use crate::store::work::outbox::Destination;
 use crate::store::work::surroundings::StuckWakes;
 use crate::sweep::Outcome;
@@ -283,7 +283,8 @@ impl Exposition {
 
     fn daemon(&mut self, daemon: &DaemonState) {
         let DaemonState { completed, failed, interrupted, next_sweep_at, databases, hung_for, run_ends } = daemon;
-        let sweeps = [(Ended::Completed, completed), (Ended::Failed, failed), (Ended::Interrupted, interrupted)];
+        let sweeps =
+            [(SweepEnd::Completed, completed), (SweepEnd::Failed, failed), (SweepEnd::Interrupted, interrupted)];
         let sweeps = sweeps.map(|(ended, n)| ([ended.name()], *n));
         self.family("daemon_sweeps_total", "Sweeps of this daemon, by how they ended", ["ended"], sweeps);
         self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at);

@@ -27,7 +27,7 @@ use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::Kind;
 use crate::store::Label;
 use crate::store::work::exemptions::Exempted;
-use crate::store::work::ledger::Ended;
+use crate::store::work::ledger::SweepEnd;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Cancel, Examined, Observer, Summary, Tally};
 use crate::sweep::{Heading, Mode, SCHEMA};
@@ -133,7 +133,7 @@ impl<'a> Report<'a> {
     /// Ends the report, and tells whether all of it could be printed. A reader that has gone is no failure.
     pub fn written(mut self) -> std::io::Result<()> {
         if let Some(Several { begun, failed, total, is_dry_run, .. }) = self.several {
-            let ended = if failed == 0 { Ended::Completed } else { Ended::Failed };
+            let ended = if failed == 0 { SweepEnd::Completed } else { SweepEnd::Failed };
             let text = match &self.printer {
                 Printer::Table(_) => {
                     let totals = format!("{}. {}", databases(begun, failed), done_and_left(total, is_dry_run, ended));

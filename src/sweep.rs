@@ -49,7 +49,7 @@ use crate::store::db::errors::is_of_statement;
 use crate::store::hosts::links::Links;
 use crate::store::work::candidates::{Part, Portion};
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
-use crate::store::work::ledger::{self, Closing, Ended, Opening};
+use crate::store::work::ledger::{self, Closing, Opening, SweepEnd};
 use crate::store::work::opening::Glance;
 use crate::store::work::outbox;
 use crate::store::work::surroundings::StuckWakes;
@@ -110,10 +110,10 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     }
     let Round { mut summary, observer, .. } = round;
     (summary.ended, summary.conclusion) = match (&swept, cancel.conclusion()) {
-        (Err(error), _) => (Ended::Failed, conclusion_of(error)),
-        (Ok(_), Some(conclusion)) => (Ended::Interrupted, conclusion),
-        (Ok(Some(failed)), None) => (Ended::Failed, *failed),
-        (Ok(None), None) => (Ended::Completed, conclude(&summary, options)),
+        (Err(error), _) => (SweepEnd::Failed, conclusion_of(error)),
+        (Ok(_), Some(conclusion)) => (SweepEnd::Interrupted, conclusion),
+        (Ok(Some(failed)), None) => (SweepEnd::Failed, *failed),
+        (Ok(None), None) => (SweepEnd::Completed, conclude(&summary, options)),
     };
     // The scan's own connection may have been idle for too long: a new one may do.
     let closed = sweep

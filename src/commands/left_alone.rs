@@ -21,7 +21,7 @@ use crate::store::db::errors::Refused;
 use crate::store::db::types::IdType;
 use crate::store::hosts::rights::Purpose;
 use crate::store::work::exemptions::{self, Exempt, Exempted, Given, WantedExemption};
-use crate::store::work::find::{self, Found};
+use crate::store::work::find::{self, CalledSo};
 use crate::store::work::quarantine::{self, FailingSubject};
 use crate::store::{Db, Label};
 use crate::text::redact;
@@ -124,7 +124,7 @@ fn undo(
     kind: impl Display + Copy,
     name: &str,
     is_not: &str,
-    find: impl FnOnce(&mut Db) -> QueryResult<Found>,
+    find: impl FnOnce(&mut Db) -> QueryResult<CalledSo>,
     body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
 ) -> Result<String> {
     opened.change(|db, _| {
@@ -161,8 +161,8 @@ fn exempt_label(db: &mut Db, kinds: &[Kind], row: &Exempted) -> QueryResult<Labe
         Whose::Subject => find::label_of_row(db, kinds, &row.kind, &row.id),
         Whose::Tenant => Ok(exemptions::label_of_tenant(&row.id)),
         Whose::Agent => Ok(match find::agent(db, &row.id.0)? {
-            Found::One(label) => label,
-            Found::Nothing | Found::Several(_) => Label::of_id(row.id.clone()),
+            CalledSo::One(label) => label,
+            CalledSo::Nothing | CalledSo::Several(_) => Label::of_id(row.id.clone()),
         }),
     }
 }

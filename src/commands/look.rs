@@ -16,7 +16,7 @@ use crate::report::explain::Explanation;
 use crate::report::{attention, ended, failure, heading, page, status};
 use crate::rules::Policy;
 use crate::settings::{Environment, apply_policy, find_database, find_databases, policy, table};
-use crate::store::read::overview::{Overview, OverviewRequest, PageRequest, Part, Scope};
+use crate::store::read::overview::{Overview, OverviewPart, OverviewRequest, PageRequest, Scope};
 use crate::store::read::plan::PlanReport;
 use crate::text::shown_in;
 
@@ -44,7 +44,7 @@ pub fn attention(flags: AttentionFlags, layout: Layout, environment: &Environmen
 type Read<P> = (String, Result<Overview<P>>);
 
 /// Shows each database: for people by its `table`, and several with one line `of_all` together.
-fn overviews<P: Part + Serialize>(
+fn overviews<P: OverviewPart + Serialize>(
     request: OverviewRequest,
     layout: Layout,
     environment: &Environment,

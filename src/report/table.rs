@@ -10,7 +10,7 @@ use super::grid::{self, GridRow, ROWS_MAX};
 use super::page::{self, Page};
 use super::section::duration;
 use crate::rules::display::HumanDuration;
-use crate::store::work::ledger::Ended;
+use crate::store::work::ledger::SweepEnd;
 use crate::sweep::Mode;
 use crate::sweep::logs::EMPTY;
 use crate::sweep::{Examined, KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};
@@ -211,9 +211,11 @@ fn ends(sweep: &Summary) -> Vec<String> {
         StopReason::Deadline => "The deadline is reached.",
     });
     let ended = match sweep.ended {
-        Ended::Completed => None,
-        Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
-        Ended::Failed => Some("Ended early by an error: not everything was looked at."),
+        SweepEnd::Completed => None,
+        SweepEnd::Interrupted => {
+            Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest.")
+        }
+        SweepEnd::Failed => Some("SweepEnd early by an error: not everything was looked at."),
     };
     let stuck = sweep.stuck_wakes.as_ref().filter(|stuck| 0 < stuck.wakes.count);
     let stuck = stuck.map(|stuck| match stuck.wakes.none_is_taken {
@@ -246,7 +248,7 @@ fn listed(words: &[String]) -> String {
 }
 
 /// `3 continued, 1 escalated; left: 2 waiting`.
-pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
+pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: SweepEnd) -> String {
     let counted = |is_meant: fn(&&Outcome) -> bool| {
         let there = Outcome::ALL.iter().filter(is_meant).filter(|outcome| 0 < total.of(**outcome));
         there.map(|outcome| format!("{} {}", total.of(*outcome), coloured(*outcome))).collect::<Vec<_>>().join(", ")
@@ -256,7 +258,7 @@ pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String
     let is_settled = |outcome: Outcome| matches!(outcome, Outcome::Waiting | Outcome::Skipped | Outcome::Healthy);
     // A sweep that did not look at everything does not know that there is nothing to do.
     let nothing = match Outcome::ALL.iter().all(|outcome| is_settled(*outcome) || total.of(*outcome) == 0) {
-        true if ended == Ended::Completed => "Nothing to do",
+        true if ended == SweepEnd::Completed => "Nothing to do",
         _ if dry_run => "Nothing would be done",
         _ => "Nothing was done",
     };

@@ -21,7 +21,7 @@ use crate::store::db::errors;
 use crate::store::db::types::Instant as DbInstant;
 use crate::store::hosts::links::Links;
 use crate::store::work::outbox::Subscriptions;
-use crate::store::work::supervision::{self, AgentState, Changes, ClaimedCommand, Close, Lease, Takes, What};
+use crate::store::work::supervision::{self, AgentStateColumns, Changes, ClaimedCommand, Close, Lease, Takes, What};
 use crate::store::{Abort, Access, DbConnection, Subject, Timeouts};
 use crate::sweep::examine::attempt::ExamineContext;
 use crate::sweep::examine::examine;
@@ -341,11 +341,11 @@ fn changes(
 }
 
 /// The agent's state as the row holds it: empty if it is unknown.
-fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> AgentState {
-    let Some(KnownActivity { statement, since, .. }) = known else { return AgentState::default() };
+fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> AgentStateColumns {
+    let Some(KnownActivity { statement, since, .. }) = known else { return AgentStateColumns::default() };
     let since = at(*since);
     let question = Some(redact(&statement.question)).filter(|question| !question.is_empty());
-    AgentState {
+    AgentStateColumns {
         agent_state: Some(statement.activity.name()),
         agent_state_kind: statement.kind.clone(),
         agent_state_since: Some(DbInstant(since)),

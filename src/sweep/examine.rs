@@ -16,7 +16,7 @@ use super::{Examined, Outcome, Reservation};
 use crate::rules::request::{self, Request};
 use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide};
 use crate::store::work::candidates::Candidate;
-use crate::store::work::ledger::{self, Action, Entry};
+use crate::store::work::ledger::{self, Action, LedgerEntry};
 use crate::store::work::outbox::{self, Event, Notice};
 use crate::store::{Access, Db, DbConnection, Durable, Ending, Lock, Subject, Writes, read_alone, take_alone};
 use attempt::{Attempt, Examination, ExamineContext, Job, Prospect, Stage, UnknownCommit, leave};
@@ -304,7 +304,17 @@ fn record<S: Subject>(
         Decision::Abandon(_) => (Action::Abandon, history.attempts, None, false),
     };
     let (sweep_id, reason, requested_by) = (context.sweep_id, context.reason(verdict), context.asked.map(|it| &*it.by));
-    entry = Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
+    entry = LedgerEntry {
+        id: entry_id,
+        sweep_id,
+        action,
+        reason,
+        attempt,
+        wake_id,
+        requested_by,
+        blocked_subject,
+        settles,
+    };
     ledger::record(&mut writes, facts, &entry);
     let event = match action {
         // What is handed over, somebody took: there is nothing to report. Nor is there of what was not open.

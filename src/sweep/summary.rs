@@ -16,7 +16,7 @@ use crate::rules::{Finding, Id, Kind, Policy};
 use crate::store::work::candidates::{Candidate, Portion};
 pub use crate::store::work::counts::Outcome;
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
-use crate::store::work::ledger::Ended;
+use crate::store::work::ledger::SweepEnd;
 use crate::store::work::surroundings::StuckWakes;
 use crate::text::{redact, redact_id};
 
@@ -39,7 +39,7 @@ pub struct Summary {
     pub lacks_rights: bool,
     /// Why kinds could not be swept, or not to their end, while the others were.
     pub unswept: Vec<String>,
-    pub ended: Ended,
+    pub ended: SweepEnd,
     pub conclusion: Conclusion,
     pub took: Duration,
     /// Notifications wait to be delivered: of this sweep, or of one before it.
@@ -60,7 +60,7 @@ impl Summary {
             empty: false,
             lacks_rights: false,
             unswept: Vec::new(),
-            ended: Ended::Completed,
+            ended: SweepEnd::Completed,
             conclusion: Conclusion::Done,
             took: Duration::ZERO,
             has_pending_notifications: false,

@@ -14,7 +14,7 @@ use super::logs;
 use super::{ExamineContext, Options, Stuck};
 use crate::rules::{Id, Kind};
 use crate::store::db::types::LossyText;
-use crate::store::hosts::links::SubjectPage;
+use crate::store::hosts::links::LinkTarget;
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::work::surroundings::{
     LEFT, LeftIssue, StuckQuestion, count_stuck, knows_left_issues, read_stuck, unnotified,
@@ -105,7 +105,7 @@ fn queue_left_issue(db: &mut Db, issue: LeftIssue, event: Event, context: &Exami
     let LeftIssue { id, tenant, identifier, title, agent_name, reason } = issue;
     let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
     let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
-    let page = SubjectPage { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
+    let page = LinkTarget { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
     let details = Details {
         url: context.links.to(&page),
         identifier,

@@ -63,15 +63,15 @@ macro_rules! from_column {
     };
 }
 from_column! {
-    Id: "id", sql::Id, Id, |id| id;
-    Key: "uuid", sql::Key, Id, Key;
+    Id: "id", sql::HostId, Id, |id| id;
+    Key: "uuid", sql::OwnKey, Id, Key;
     Utf8: "text", Text, String, Utf8;
     String: "text", Text, LossyText, String::from;
     bool: "boolean", Bool, bool, |truth| truth;
     i32: "integer", Integer, i32, |number| number;
     u32: "bigint", BigInt, i64, |count| u32::try_from(count).unwrap_or(u32::MAX);
     f64: "double precision", Double, f64, |number| number;
-    DateTime<Utc>: "timestamptz", sql::Instant, DateTime<Utc>, |time| time;
+    DateTime<Utc>: "timestamptz", sql::Moment, DateTime<Utc>, |time| time;
 }
 
 impl<T: FromColumn> FromColumn for Option<T>
@@ -152,10 +152,10 @@ struct FactsQuery {
 
 /// The subjects whose facts are read.
 enum Subjects {
-    One(Bound<sql::Id>),
-    Many(IsOneOf<SqlLiteral<sql::Id>>),
+    One(Bound<sql::HostId>),
+    Many(IsOneOf<SqlLiteral<sql::HostId>>),
     /// Locked before, by one call of `take_issue`, `take_step` or `take_session` (migrations/dialects/postgres.sql).
-    Taken(Bound<sql::Id>),
+    Taken(Bound<sql::HostId>),
 }
 
 /// The statement is cached by its text.
@@ -203,12 +203,12 @@ impl Query for FactsQuery {
 
 /// The facts of one subject, or none if there is no such subject.
 pub(in crate::store) fn read_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
-    load(db, kind, Subjects::One(AsExpression::<sql::Id>::as_expression(id))).map(|mut rows| rows.pop())
+    load(db, kind, Subjects::One(AsExpression::<sql::HostId>::as_expression(id))).map(|mut rows| rows.pop())
 }
 
 /// Locks one subject and reads its facts, in one round trip; none if somebody else has it, or there is no such subject.
 pub(in crate::store) fn take_one<F: FromColumns>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<F>> {
-    load(db, kind, Subjects::Taken(AsExpression::<sql::Id>::as_expression(id))).map(|mut rows| rows.pop())
+    load(db, kind, Subjects::Taken(AsExpression::<sql::HostId>::as_expression(id))).map(|mut rows| rows.pop())
 }
 
 /// The facts of many subjects. A row that cannot be decoded must not cost the others: the halves are read, and the row

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use crate::store::db::Db;
-use crate::store::db::types::sql::Instant;
+use crate::store::db::types::sql::Moment;
 
 /// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -74,6 +74,6 @@ impl Db {
 
     /// What time it is by the database's clock.
     pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
-        diesel::select(sql::<Instant>(self.dialect().clock())).get_result(self)
+        diesel::select(sql::<Moment>(self.dialect().clock())).get_result(self)
     }
 }

@@ -51,7 +51,7 @@ macro_rules! labels {
 
 /// From where on a list is read. Of lists that are merged by time, each sees the place of the others' last item so.
 #[derive(Clone, Debug, PartialEq)]
-pub enum After {
+pub enum ListPlace {
     Nothing,
     /// What is as old comes later, since this list does.
     From(RawInstant),
@@ -64,10 +64,10 @@ pub enum After {
 macro_rules! after {
     ($query:expr, $after:expr, $since:expr, $key:expr) => {
         match $after.clone() {
-            After::Nothing => $query,
-            After::From(at) => $query.filter($since.ge(at)),
-            After::Since(at) => $query.filter($since.gt(at)),
-            After::Row(at, key) => $query.filter($since.gt(at.clone()).or($since.eq(at).and($key.gt(key)))),
+            ListPlace::Nothing => $query,
+            ListPlace::From(at) => $query.filter($since.ge(at)),
+            ListPlace::Since(at) => $query.filter($since.gt(at)),
+            ListPlace::Row(at, key) => $query.filter($since.gt(at.clone()).or($since.eq(at).and($key.gt(key)))),
         }
     };
 }

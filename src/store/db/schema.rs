@@ -13,26 +13,26 @@ macro_rules! relations {
 // The subjects of one kind that are in progress, against which a share of them is measured; and a nominating view:
 // subjects of one kind, their group and their place in the scan.
 relations! {
-    session_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
-    issue_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
-    step_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
-    session_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
-    issue_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
-    step_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
+    session_subjects (subject_id) { subject_id -> HostId, group_id -> HostId, tenant -> Text, }
+    issue_subjects (subject_id) { subject_id -> HostId, group_id -> HostId, tenant -> Text, }
+    step_subjects (subject_id) { subject_id -> HostId, group_id -> HostId, tenant -> Text, }
+    session_candidates (subject_id) { subject_id -> HostId, group_id -> HostId, since -> Moment, tenant -> Text, }
+    issue_candidates (subject_id) { subject_id -> HostId, group_id -> HostId, since -> Moment, tenant -> Text, }
+    step_candidates (subject_id) { subject_id -> HostId, group_id -> HostId, since -> Moment, tenant -> Text, }
 }
 
 // What subjects are called. Their whole facts are rows of issues.rs, steps.rs and sessions.rs.
 relations! {
-    issue_facts (subject_id) { subject_id -> Id, tenant -> Text, identifier -> Nullable<Text>, }
-    session_facts (subject_id) { subject_id -> Id, tenant -> Text, identifier -> Nullable<Text>, }
+    issue_facts (subject_id) { subject_id -> HostId, tenant -> Text, identifier -> Nullable<Text>, }
+    session_facts (subject_id) { subject_id -> HostId, tenant -> Text, identifier -> Nullable<Text>, }
     step_facts (subject_id) {
-        subject_id -> Id,
+        subject_id -> HostId,
         tenant -> Text,
         identifier -> Text,
         title -> Text,
         status -> Text,
-        idle_since -> Instant,
-        plan_id -> Id,
+        idle_since -> Moment,
+        plan_id -> HostId,
         position -> Integer,
         stalled_after_seconds -> Nullable<Integer>,
     }
@@ -41,14 +41,14 @@ relations! {
 // What a host has beside them, as far as sweep reads and writes it.
 relations! {
     left_issues (subject_id) {
-        subject_id -> Id,
+        subject_id -> HostId,
         tenant -> Text,
         identifier -> Nullable<Text>,
         title -> Text,
-        agent_id -> Nullable<Id>,
+        agent_id -> Nullable<HostId>,
         agent_name -> Nullable<Text>,
         status -> Text,
-        since -> Instant,
+        since -> Moment,
         reason -> Text,
     }
     host_behavior (run_end_grace_seconds) {
@@ -59,87 +59,87 @@ relations! {
         behind_seconds -> Double,
     }
     issues (id) {
-        id -> Id,
+        id -> HostId,
         identifier -> Nullable<Text>,
         status -> Text,
-        assignee_agent_id -> Nullable<Id>,
+        assignee_agent_id -> Nullable<HostId>,
         unblock_action -> Nullable<Text>,
-        updated_at -> Instant,
+        updated_at -> Moment,
     }
     agents (id) {
-        id -> Id,
+        id -> HostId,
         name -> Text,
     }
     plans (id) {
-        id -> Id,
+        id -> HostId,
         tenant -> Text,
         title -> Text,
         status -> Text,
-        updated_at -> Instant,
+        updated_at -> Moment,
     }
     plan_steps (id) {
-        id -> Id,
+        id -> HostId,
         status -> Text,
-        updated_at -> Instant,
+        updated_at -> Moment,
     }
     wakes (id) {
-        id -> Key,
-        agent_id -> Id,
-        issue_id -> Nullable<Id>,
-        plan_step_id -> Nullable<Id>,
+        id -> OwnKey,
+        agent_id -> HostId,
+        issue_id -> Nullable<HostId>,
+        plan_step_id -> Nullable<HostId>,
         reason -> Text,
-        payload -> Document,
+        payload -> JsonDocument,
         requested_by -> Text,
     }
     comments (id) {
-        id -> Key,
-        issue_id -> Id,
+        id -> OwnKey,
+        issue_id -> HostId,
         author -> Text,
         body -> Text,
     }
     sessions (id) {
-        id -> Id,
+        id -> HostId,
         tenant -> Text,
         identifier -> Nullable<Text>,
         title -> Text,
-        agent_id -> Nullable<Id>,
-        issue_id -> Nullable<Id>,
+        agent_id -> Nullable<HostId>,
+        issue_id -> Nullable<HostId>,
         status -> Text,
         stall_paused -> Bool,
-        started_at -> Nullable<Instant>,
-        last_activity_at -> Nullable<Instant>,
-        last_progress_at -> Nullable<Instant>,
+        started_at -> Nullable<Moment>,
+        last_activity_at -> Nullable<Moment>,
+        last_progress_at -> Nullable<Moment>,
         recent_output -> Text,
         exit_code -> Nullable<Integer>,
-        ended_at -> Nullable<Instant>,
+        ended_at -> Nullable<Moment>,
         silent_after_seconds -> Nullable<Integer>,
         takes_nudges -> Bool,
         agent_state -> Nullable<Text>,
         agent_state_kind -> Nullable<Text>,
-        agent_state_since -> Nullable<Instant>,
+        agent_state_since -> Nullable<Moment>,
         agent_question -> Nullable<Text>,
         agent_state_evidence -> Nullable<Text>,
-        resumes_at -> Nullable<Instant>,
+        resumes_at -> Nullable<Moment>,
         watcher -> Nullable<Text>,
-        updated_at -> Instant,
+        updated_at -> Moment,
     }
-    session_watchers (subject_id) { subject_id -> Id, watcher -> Text, heard_of_at -> Instant, }
+    session_watchers (subject_id) { subject_id -> HostId, watcher -> Text, heard_of_at -> Moment, }
     session_commands (id) {
-        id -> Key,
-        session_id -> Id,
+        id -> OwnKey,
+        session_id -> HostId,
         command -> Text,
         message -> Nullable<Text>,
         status -> Text,
         requested_by -> Text,
-        created_at -> Instant,
-        updated_at -> Instant,
+        created_at -> Moment,
+        updated_at -> Moment,
     }
 }
 
 // What is read of all work together: its state, the wakes that nobody takes up, and what sweeps achieved.
 relations! {
     step_work_state (subject_id) {
-        subject_id -> Id,
+        subject_id -> HostId,
         state -> Nullable<Text>,
         detail -> Nullable<Text>,
     }
@@ -149,52 +149,52 @@ relations! {
         wake_stuck_after_seconds -> Double,
     }
     false_rescues (recovery_id) {
-        recovery_id -> Key,
-        continued_at -> Instant,
+        recovery_id -> OwnKey,
+        continued_at -> Moment,
     }
     untaken_wakes (id) {
-        id -> Id,
+        id -> HostId,
         kind -> Nullable<Text>,
-        subject_id -> Nullable<Id>,
+        subject_id -> Nullable<HostId>,
         tenant -> Text,
         identifier -> Nullable<Text>,
         title -> Nullable<Text>,
-        agent_id -> Nullable<Id>,
+        agent_id -> Nullable<HostId>,
         agent_name -> Nullable<Text>,
         agent_status -> Text,
-        created_at -> Instant,
+        created_at -> Moment,
     }
     wake_pickups (wake_id) {
-        wake_id -> Id,
-        taken_at -> Instant,
+        wake_id -> HostId,
+        taken_at -> Moment,
     }
 }
 
 // What sweep itself remembers: its sweeps, what they did, what operators said, what failed, and what is to be sent.
 relations! {
     recoveries (id) {
-        id -> Key,
-        sweep_id -> Key,
+        id -> OwnKey,
+        sweep_id -> OwnKey,
         kind -> Text,
-        subject_id -> Id,
+        subject_id -> HostId,
         action -> Text,
         reason -> Text,
-        episode_began_at -> Instant,
+        episode_began_at -> Moment,
         attempt -> Integer,
-        wake_id -> Nullable<Key>,
-        agent_id -> Nullable<Id>,
+        wake_id -> Nullable<OwnKey>,
+        agent_id -> Nullable<HostId>,
         tenant -> Nullable<Text>,
         requested_by -> Nullable<Text>,
         blocked_subject -> Bool,
-        created_at -> Instant,
-        settled_at -> Nullable<Instant>,
+        created_at -> Moment,
+        settled_at -> Nullable<Moment>,
     }
     sweeps (id) {
-        id -> Key,
+        id -> OwnKey,
         host -> Text,
         version -> Text,
-        started_at -> Instant,
-        finished_at -> Nullable<Instant>,
+        started_at -> Moment,
+        finished_at -> Nullable<Moment>,
         ended -> Nullable<Text>,
         exit_code -> Nullable<Integer>,
         succeeded -> Bool,
@@ -202,53 +202,53 @@ relations! {
         partial -> Bool,
         shard -> Integer,
         shards -> Integer,
-        policy -> Document,
-        counts -> Document,
-        oldest_left_at -> Nullable<Instant>,
-        ledger_until -> Nullable<Instant>,
-        ledger_counts -> Nullable<Document>,
+        policy -> JsonDocument,
+        counts -> JsonDocument,
+        oldest_left_at -> Nullable<Moment>,
+        ledger_until -> Nullable<Moment>,
+        ledger_counts -> Nullable<JsonDocument>,
     }
     notifications (id) {
-        id -> Key,
+        id -> OwnKey,
         destination -> Text,
         event -> Text,
         kind -> Text,
         part -> Text,
-        subject_id -> Nullable<Id>,
-        sweep_id -> Key,
-        details -> Document,
-        created_at -> Instant,
-        message_id -> Nullable<Key>,
+        subject_id -> Nullable<HostId>,
+        sweep_id -> OwnKey,
+        details -> JsonDocument,
+        created_at -> Moment,
+        message_id -> Nullable<OwnKey>,
         attempts -> Integer,
-        due_at -> Instant,
-        delivered_at -> Nullable<Instant>,
-        dead_at -> Nullable<Instant>,
+        due_at -> Moment,
+        delivered_at -> Nullable<Moment>,
+        dead_at -> Nullable<Moment>,
         last_error -> Nullable<Text>,
     }
     exemptions (kind, subject_id) {
         kind -> Text,
-        subject_id -> Id,
+        subject_id -> HostId,
         reason -> Text,
-        until -> Nullable<Instant>,
-        created_at -> Instant,
+        until -> Nullable<Moment>,
+        created_at -> Moment,
     }
     agent_exemptions (agent_id) {
-        agent_id -> Id,
-        until -> Nullable<Instant>,
+        agent_id -> HostId,
+        until -> Nullable<Moment>,
     }
     tenant_exemptions (tenant) {
         tenant -> Text,
         reason -> Text,
-        until -> Nullable<Instant>,
-        created_at -> Instant,
+        until -> Nullable<Moment>,
+        created_at -> Moment,
     }
     failures (kind, subject_id) {
         kind -> Text,
-        subject_id -> Id,
+        subject_id -> HostId,
         sweeps -> Integer,
         reason -> Text,
-        last_at -> Instant,
-        quarantined_at -> Nullable<Instant>,
+        last_at -> Moment,
+        quarantined_at -> Nullable<Moment>,
     }
 }
 

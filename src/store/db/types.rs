@@ -2,10 +2,10 @@
 //!
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
-//! | `sql::Id`, of a host's rows | as the host's | as the host's | `Id` |
-//! | `sql::Key`, of sweep's own rows | uuid | text | `Id` |
-//! | `sql::Instant` | timestamptz | text: `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
-//! | `sql::Document` | jsonb | text | `Document` |
+//! | `sql::HostId`, of a host's rows | as the host's | as the host's | `Id` |
+//! | `sql::OwnKey`, of sweep's own rows | uuid | text | `Id` |
+//! | `sql::Moment` | timestamptz | text: `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
+//! | `sql::JsonDocument` | jsonb | text | `Document` |
 //! | diesel's `Text` | text | text | `String`; `LossyText`, whatever it holds |
 
 use std::io::Write;
@@ -28,32 +28,32 @@ pub mod sql {
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(name = "id", schema = "sweep"), sqlite_type(name = "Text"))]
-    pub struct Id;
+    pub struct HostId;
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
-    pub struct Key;
+    pub struct OwnKey;
 
     /// Texts of ids: `text[]`, on SQLite an array of JSON.
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 1009, array_oid = 0), sqlite_type(name = "Text"))]
-    pub struct IdList;
+    pub struct IdTexts;
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Text"))]
-    pub struct Instant;
+    pub struct Moment;
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]
-    pub struct Document;
+    pub struct JsonDocument;
 }
 
-impl diesel::sql_types::SqlOrd for sql::Instant {}
+impl diesel::sql_types::SqlOrd for sql::Moment {}
 
 /// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
 /// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
 #[derive(Clone, Debug, PartialEq, PartialOrd, AsExpression, FromSqlRow)]
-#[diesel(sql_type = sql::Instant)]
+#[diesel(sql_type = sql::Moment)]
 pub enum RawInstant {
     /// Before every timestamp.
     Beginning,
@@ -81,7 +81,7 @@ pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
 
 /// A JSON document that is written.
 #[derive(Clone, Debug, AsExpression)]
-#[diesel(sql_type = sql::Document)]
+#[diesel(sql_type = sql::JsonDocument)]
 pub struct Document(pub serde_json::Value);
 
 /// Text of a row, also when it is no UTF-8.
@@ -107,13 +107,13 @@ impl WrittenDocument {
 }
 
 #[derive(AsExpression, FromSqlRow)]
-#[diesel(foreign_derive, sql_type = sql::Key)]
+#[diesel(foreign_derive, sql_type = sql::OwnKey)]
 #[expect(dead_code, reason = "the derives are for Id, which is pure and knows nothing of diesel")]
 struct IdProxy(Id);
 
 /// A time that is written; one that is read is a `DateTime<Utc>`.
 #[derive(Clone, Copy, Debug, PartialEq, AsExpression)]
-#[diesel(sql_type = sql::Instant)]
+#[diesel(sql_type = sql::Moment)]
 pub struct Instant(pub DateTime<Utc>);
 
 impl Id {
@@ -148,47 +148,47 @@ macro_rules! readable {
         })+
     };
 }
-portable!(sql::Id:);
-portable!(sql::Key: Id);
-portable!(sql::IdList: ids::IdList);
-portable!(sql::Instant: Instant, RawInstant);
-portable!(sql::Document: Document);
-readable!(sql::Id: Id);
-readable!(sql::Key: Id);
-readable!(sql::Instant: DateTime<Utc>, RawInstant);
+portable!(sql::HostId:);
+portable!(sql::OwnKey: Id);
+portable!(sql::IdTexts: ids::IdList);
+portable!(sql::Moment: Instant, RawInstant);
+portable!(sql::JsonDocument: Document);
+readable!(sql::HostId: Id);
+readable!(sql::OwnKey: Id);
+readable!(sql::Moment: DateTime<Utc>, RawInstant);
 readable!(Text: LossyText);
-readable!(sql::Document: WrittenDocument);
+readable!(sql::JsonDocument: WrittenDocument);
 
 mod ids;
 pub use ids::{Bound, IdType, IsOneOf};
 
-impl FromSql<sql::Key, Pg> for Id {
+impl FromSql<sql::OwnKey, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         <Uuid as FromSql<PgUuid, Pg>>::from_sql(bytes).map(|uuid| Id(uuid.to_string()))
     }
 }
 
-impl ToSql<sql::Key, Pg> for Id {
+impl ToSql<sql::OwnKey, Pg> for Id {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         out.write_all(Uuid::parse_str(&self.0)?.as_bytes())?;
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<sql::Key, Sqlite> for Id {
+impl FromSql<sql::OwnKey, Sqlite> for Id {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(Id(lossy(value)))
     }
 }
 
-impl ToSql<sql::Key, Sqlite> for Id {
+impl ToSql<sql::OwnKey, Sqlite> for Id {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.as_str());
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<sql::Instant, Pg> for DateTime<Utc> {
+impl FromSql<sql::Moment, Pg> for DateTime<Utc> {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let naive = <NaiveDateTime as FromSql<Timestamptz, Pg>>::from_sql(bytes);
         let naive = naive.map_err(|_| "a time of which no calendar knows is no plausible time")?;
@@ -196,13 +196,13 @@ impl FromSql<sql::Instant, Pg> for DateTime<Utc> {
     }
 }
 
-impl ToSql<sql::Instant, Pg> for Instant {
+impl ToSql<sql::Moment, Pg> for Instant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         <NaiveDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.0.naive_utc(), &mut out.reborrow())
     }
 }
 
-impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
+impl FromSql<sql::Moment, Sqlite> for DateTime<Utc> {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         let text = lossy(value);
         let instant = DateTime::parse_from_rfc3339(&text)
@@ -211,21 +211,21 @@ impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
     }
 }
 
-impl ToSql<sql::Instant, Sqlite> for Instant {
+impl ToSql<sql::Moment, Sqlite> for Instant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.to_rfc3339_opts(SecondsFormat::Millis, true));
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<sql::Instant, Pg> for RawInstant {
+impl FromSql<sql::Moment, Pg> for RawInstant {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let micros: [u8; 8] = bytes.as_bytes().try_into()?;
         Ok(RawInstant::Micros(i64::from_be_bytes(micros)))
     }
 }
 
-impl ToSql<sql::Instant, Pg> for RawInstant {
+impl ToSql<sql::Moment, Pg> for RawInstant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         let micros = match self {
             RawInstant::Beginning => i64::MIN,
@@ -237,13 +237,13 @@ impl ToSql<sql::Instant, Pg> for RawInstant {
     }
 }
 
-impl FromSql<sql::Instant, Sqlite> for RawInstant {
+impl FromSql<sql::Moment, Sqlite> for RawInstant {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(RawInstant::Text(lossy(value)))
     }
 }
 
-impl ToSql<sql::Instant, Sqlite> for RawInstant {
+impl ToSql<sql::Moment, Sqlite> for RawInstant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(match self {
             RawInstant::Beginning => String::new(),
@@ -254,13 +254,13 @@ impl ToSql<sql::Instant, Sqlite> for RawInstant {
     }
 }
 
-impl ToSql<sql::Document, Pg> for Document {
+impl ToSql<sql::JsonDocument, Pg> for Document {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         <serde_json::Value as ToSql<Jsonb, Pg>>::to_sql(&self.0, &mut out.reborrow())
     }
 }
 
-impl ToSql<sql::Document, Sqlite> for Document {
+impl ToSql<sql::JsonDocument, Sqlite> for Document {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.to_string());
         Ok(IsNull::No)
@@ -280,14 +280,14 @@ impl FromSql<Text, Sqlite> for LossyText {
 }
 
 /// The first byte of `jsonb` is the version of its format.
-impl FromSql<sql::Document, Pg> for WrittenDocument {
+impl FromSql<sql::JsonDocument, Pg> for WrittenDocument {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let text = bytes.as_bytes().get(1..).unwrap_or_default();
         Ok(WrittenDocument(String::from_utf8_lossy(text).into_owned()))
     }
 }
 
-impl FromSql<sql::Document, Sqlite> for WrittenDocument {
+impl FromSql<sql::JsonDocument, Sqlite> for WrittenDocument {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(WrittenDocument(lossy(value)))
     }

@@ -142,7 +142,7 @@ impl Templates {
 
 /// What a link is to, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub struct SubjectPage<'a> {
+pub struct LinkTarget<'a> {
     pub kind: Kind,
     pub id: &'a Id,
     pub identifier: Option<&'a str>,
@@ -159,16 +159,16 @@ pub struct Links {
 
 impl Links {
     /// None: the host has no such page, or it is not known where it is, or what its URL needs is missing.
-    pub fn to(&self, page: &SubjectPage) -> Option<String> {
+    pub fn to(&self, page: &LinkTarget) -> Option<String> {
         self.filled(self.templates.for_kind(page.kind)?, page)
     }
 
     /// The page of a run of an issue: with the run's id and agent, and what else is known of the issue.
-    pub fn to_run(&self, page: &SubjectPage) -> Option<String> {
+    pub fn to_run(&self, page: &LinkTarget) -> Option<String> {
         self.filled(self.templates.run.as_ref()?, page)
     }
 
-    fn filled(&self, template: &Template, page: &SubjectPage) -> Option<String> {
+    fn filled(&self, template: &Template, page: &LinkTarget) -> Option<String> {
         let mut url = String::new();
         for (between, name) in parts(&template.0) {
             url.push_str(between);

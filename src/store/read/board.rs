@@ -16,7 +16,7 @@ use crate::rules::board::{BoardState, ESCALATED_CRASHES};
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::MultiBackend;
-use crate::store::db::lists::After;
+use crate::store::db::lists::ListPlace;
 use crate::store::db::types::{LossyText, RawInstant, sql};
 use crate::store::hosts::links::Links;
 use crate::store::read::lost_row;
@@ -63,7 +63,7 @@ impl Boards {
             let source = ItemSource::of(kind);
             let (after, stranded) = (page.after(source), BoardState::STRANDED);
             let waiting = waiting.iter().map(|states| BoardList { states, after: after.clone(), rows: page.rows() });
-            let stranded = BoardList { states: stranded, after: After::Nothing, rows: stranded_max };
+            let stranded = BoardList { states: stranded, after: ListPlace::Nothing, rows: stranded_max };
             for row in in_progress(db, kind, owner, waiting.chain([stranded]))? {
                 boards.add(source, kind, row, links)?;
             }
@@ -116,7 +116,7 @@ const NAME: &str = "substr(a.agent_name, 1, 100)";
 #[derive(Clone, Debug)]
 struct BoardList<'a> {
     states: &'a [BoardState],
-    after: After,
+    after: ListPlace,
     rows: i64,
 }
 
@@ -134,13 +134,13 @@ struct WorkRow {
     /// The reason in words.
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<LossyText>,
-    #[diesel(sql_type = Nullable<sql::Instant>)]
+    #[diesel(sql_type = Nullable<sql::Moment>)]
     since: Option<RawInstant>,
-    #[diesel(sql_type = Nullable<sql::Id>)]
+    #[diesel(sql_type = Nullable<sql::HostId>)]
     plan_id: Option<Id>,
     #[diesel(sql_type = Nullable<BigInt>)]
     attempts: Option<i64>,
-    #[diesel(sql_type = Nullable<sql::Instant>)]
+    #[diesel(sql_type = Nullable<sql::Moment>)]
     last_attempt_at: Option<RawInstant>,
     /// How many subjects the row counts.
     #[diesel(sql_type = BigInt)]
@@ -198,7 +198,7 @@ fn in_progress<'a>(
 }
 
 /// The issues that escalations blocked: the first of them after a place.
-fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryResult<Vec<WorkRow>> {
+fn blocked(db: &mut Db, owner: &Owner, after: &ListPlace, rows: i64) -> QueryResult<Vec<WorkRow>> {
     let mut values = BoundValues::default();
     let (is_owned, is_later) = (values.is_owned(db, owner), values.is_later(db, after));
     let query = format!(
@@ -230,7 +230,7 @@ fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
 /// How a subject is shown.
 #[derive(Debug, QueryableByName)]
 struct ShownSubject {
-    #[diesel(sql_type = sql::Id)]
+    #[diesel(sql_type = sql::HostId)]
     subject_id: Id,
     #[diesel(sql_type = Nullable<Text>)]
     identifier: Option<LossyText>,
@@ -240,7 +240,7 @@ struct ShownSubject {
     agent_name: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<LossyText>,
-    #[diesel(sql_type = Nullable<sql::Id>)]
+    #[diesel(sql_type = Nullable<sql::HostId>)]
     plan_id: Option<Id>,
 }
 
@@ -308,14 +308,14 @@ impl BoundValues {
     }
 
     /// The condition of SQL that a row comes after a place.
-    fn is_later(&mut self, db: &Db, after: &After) -> String {
+    fn is_later(&mut self, db: &Db, after: &ListPlace) -> String {
         let (begin, end) = db.dialect().around_text();
         let mut bind = |at: &RawInstant| self.add(BoundValue::Instant(at.clone()));
         match after {
-            After::Nothing => "true".to_owned(),
-            After::From(since) => format!("since >= ${}", bind(since)),
-            After::Since(since) => format!("since > ${}", bind(since)),
-            After::Row(since, Id(id)) => {
+            ListPlace::Nothing => "true".to_owned(),
+            ListPlace::From(since) => format!("since >= ${}", bind(since)),
+            ListPlace::Since(since) => format!("since > ${}", bind(since)),
+            ListPlace::Row(since, Id(id)) => {
                 let (since, id) = (bind(since), self.add_text(id));
                 format!("(since, subject_id) > (${since}, {begin}${id}{end})")
             }
@@ -327,7 +327,7 @@ impl BoundValues {
         for value in self.0 {
             query = match value {
                 BoundValue::Text(text) => query.bind::<Text, _>(text),
-                BoundValue::Instant(at) => query.bind::<sql::Instant, _>(at),
+                BoundValue::Instant(at) => query.bind::<sql::Moment, _>(at),
             };
         }
         query.load(db)

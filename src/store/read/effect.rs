@@ -81,7 +81,7 @@ const WHAT_CAME: [&str; 2] = [
 /// What came of the continuations of the last days.
 pub fn read_effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
     let since = Instant(now - EFFECT);
-    let came = literal::<(Nullable<Text>, BigInt)>(WHAT_CAME[0]).bind::<sql::Instant, _>(since).sql(WHAT_CAME[1]);
+    let came = literal::<(Nullable<Text>, BigInt)>(WHAT_CAME[0]).bind::<sql::Moment, _>(since).sql(WHAT_CAME[1]);
     let came: Vec<(Option<LossyText>, i64)> = came.load(db)?;
     let false_rescues = count_false_rescues(db, now)?;
     let mut effect = Effect { days: EFFECT.num_days(), false_rescues, ..Effect::default() };
@@ -143,12 +143,12 @@ fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
              SELECT {of_ledger} AS day, action AS what, count(*) AS n \
              FROM recoveries WHERE requested_by IS NULL AND created_at >= "
     ));
-    let counts = counts.bind::<sql::Instant, _>(since).sql(&format!(
+    let counts = counts.bind::<sql::Moment, _>(since).sql(&format!(
         " GROUP BY 1, 2 \
              UNION ALL \
              SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= "
     ));
-    let counts = counts.bind::<sql::Instant, _>(since).sql(" GROUP BY 1) d");
+    let counts = counts.bind::<sql::Moment, _>(since).sql(" GROUP BY 1) d");
     let counted: Vec<(LossyText, LossyText, i64)> = counts.load(db)?;
     let mut days: BTreeMap<NaiveDate, Day> = (0..DAYS)
         .filter_map(|n| first.checked_add_days(Days::new(n)))

@@ -15,7 +15,7 @@ use crate::rules::issue::tried;
 use crate::rules::{Id, Kind};
 use crate::store::db::columns::read_many;
 use crate::store::db::types::{IdType, RawInstant};
-use crate::store::hosts::links::{HostStep, Remedy, SubjectPage};
+use crate::store::hosts::links::{HostStep, LinkTarget, Remedy};
 use crate::store::read::board::BoardRow;
 use crate::store::read::request::{Cursor, Inquiry, ItemSource};
 use crate::store::read::subject::{Age, SubjectRef};
@@ -47,7 +47,7 @@ pub struct Item {
     pub commands: Vec<String>,
     /// The commands of sweep's own that help, before they are written for a shell.
     #[serde(skip)]
-    pub(super) offers: &'static [Offer],
+    pub(super) offers: &'static [OfferedCommand],
     /// The host's own commands, which stand behind them.
     #[serde(skip)]
     pub(super) steps: Vec<HostStep>,
@@ -90,7 +90,7 @@ impl ItemKind {
 
 /// A command that may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum OfferedCommand {
     Explain,
     Wake,
     Pause,
@@ -138,8 +138,8 @@ impl Item {
 
     /// The item of work that people were notified of.
     pub fn waiting(row: &BoardRow, inquiry: &Inquiry) -> Placed {
-        use Offer::{Explain, Pause, SkipStep, Wake};
-        let (what, need, offers): (_, _, &[Offer]) = match (row.state, row.source, row.kind) {
+        use OfferedCommand::{Explain, Pause, SkipStep, Wake};
+        let (what, need, offers): (_, _, &[OfferedCommand]) = match (row.state, row.source, row.kind) {
             (BoardState::Abandoned, ..) => (ItemKind::Abandoned, Need::Abandoned, &[Explain]),
             (_, ItemSource::Blocked, _) => (ItemKind::Escalated, Need::Blocked(inquiry.resume_advice), &[Explain]),
             (_, _, Kind::Issue) => (ItemKind::Escalated, Need::Escalated(row.kind), &[Explain, Wake]),
@@ -242,14 +242,15 @@ impl Item {
         self.cause.clone_from(&remedy.last_error);
         self.cause_url = self.cause.as_ref().and(remedy.last_run.as_ref()).and_then(|(run, agent)| {
             let issue = self.subject.page()?;
-            inquiry.links.to_run(&SubjectPage { id: run, agent: Some(agent), ..issue })
+            inquiry.links.to_run(&LinkTarget { id: run, agent: Some(agent), ..issue })
         });
         if self.is_advised_by_its_host() && remedy.advice != inquiry.resume_advice {
             self.advice = advice(Need::Blocked(&remedy.advice));
             self.steps.clone_from(&remedy.steps);
             let has_calls =
                 !self.steps.is_empty() && self.steps.iter().all(|step| matches!(step, HostStep::Call { .. }));
-            self.offers = if has_calls { &[Offer::Explain, Offer::Wake] } else { &[Offer::Explain] };
+            self.offers =
+                if has_calls { &[OfferedCommand::Explain, OfferedCommand::Wake] } else { &[OfferedCommand::Explain] };
         }
     }
 
@@ -261,7 +262,7 @@ impl Item {
         }
     }
 
-    fn command(&self, offer: Offer, name: Option<&str>, database: Option<&str>) -> Option<String> {
+    fn command(&self, offer: OfferedCommand, name: Option<&str>, database: Option<&str>) -> Option<String> {
         let kind = self.subject.kind.map(Kind::name).unwrap_or_default();
         let with = |command: &str, word: &str| Some(format!("{command} {}", quoted(word)?));
         let part = |command: &str| {
@@ -270,14 +271,14 @@ impl Item {
             Some(format!("{command}{only}{}", tenant?))
         };
         let command = match offer {
-            Offer::Explain => with(&format!("explain {kind}"), name?),
-            Offer::Wake => with("wake", name?),
-            Offer::Pause => with("session pause", name?),
-            Offer::SkipStep => with("step skip", name?),
-            Offer::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
-            Offer::DryRun => part("--dry-run"),
-            Offer::Unguarded => part("--no-guard"),
-            Offer::TestNotification => return Some("sweep notify test".to_owned()),
+            OfferedCommand::Explain => with(&format!("explain {kind}"), name?),
+            OfferedCommand::Wake => with("wake", name?),
+            OfferedCommand::Pause => with("session pause", name?),
+            OfferedCommand::SkipStep => with("step skip", name?),
+            OfferedCommand::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
+            OfferedCommand::DryRun => part("--dry-run"),
+            OfferedCommand::Unguarded => part("--no-guard"),
+            OfferedCommand::TestNotification => return Some("sweep notify test".to_owned()),
         };
         Some(format!("sweep {}{}", command?, database?))
     }

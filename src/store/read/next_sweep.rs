@@ -30,7 +30,7 @@ pub struct NextSweep {
     pub stranded_total: i64,
     /// The oldest 20 of them, and what would be done about each. What is in quarantine, in shadow or off, or was held
     /// back by the latest guard, is left; what the next guard would hold back is not known before a sweep.
-    pub subjects: Vec<PlannedSubject>,
+    pub subjects: Vec<StrandedPlan>,
     /// How many of `subjects` would come to each decision.
     #[schemars(extend("propertyNames" = { "enum": DECISIONS }))]
     pub decisions: BTreeMap<&'static str, usize>,
@@ -56,7 +56,8 @@ pub struct Stranded {
 
 /// A stranded subject, and what the next sweep would do about it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PlannedSubject {
+#[schemars(rename = "PlannedSubject")]
+pub struct StrandedPlan {
     #[serde(flatten)]
     pub stranded: Stranded,
     /// What would be decided, as in the report of a sweep: `continue`, `escalate`, `wait` and so on; null: its row
@@ -92,7 +93,7 @@ impl NextSweep {
                 Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
                 None => (decision, would),
             };
-            subjects.push(PlannedSubject { stranded: Stranded::new(row, now), decision, would });
+            subjects.push(StrandedPlan { stranded: Stranded::new(row, now), decision, would });
         }
         let mut decisions = BTreeMap::new();
         for decision in subjects.iter().filter_map(|subject| subject.decision) {

@@ -27,7 +27,7 @@ pub use crate::store::read::effect::{Day, Effect, Exemptions, KeptDays};
 use crate::store::read::effect::{count_exemptions, read_effect};
 pub use crate::store::read::items::{Item, ItemKind};
 use crate::store::read::items::{add_help, oldest_of_each, one_page, together};
-pub use crate::store::read::next_sweep::{NextSweep, PlannedSubject, Stranded};
+pub use crate::store::read::next_sweep::{NextSweep, Stranded, StrandedPlan};
 use crate::store::read::plan::{PlanSummary, read_summaries};
 pub use crate::store::read::request::{Cursor, OverviewRequest, PageRequest, Scope};
 use crate::store::read::request::{Inquiry, Owner};
@@ -64,7 +64,7 @@ pub struct Overview<P> {
 }
 
 /// The part of an overview that one command shows.
-pub trait Part: Sized + Send + 'static {
+pub trait OverviewPart: Sized + Send + 'static {
     /// The states of work that waits for a person: the next rows of each list are read.
     const WAITING: &[&[BoardState]];
 
@@ -150,7 +150,7 @@ pub struct Status {
     pub effect: Effect,
 }
 
-impl<P: Part> Overview<P> {
+impl<P: OverviewPart> Overview<P> {
     /// Connects to a database and reads what is asked of it. Refuses a tenant or an agent that is unknown, and a place
     /// in another database's list.
     pub fn read_from(database: &Found, request: &OverviewRequest, timeouts: &Timeouts) -> Result<Overview<P>> {
@@ -200,7 +200,7 @@ impl<P: Part> Overview<P> {
     }
 }
 
-impl Part for Attention {
+impl OverviewPart for Attention {
     const WAITING: &[&[BoardState]] = &[BoardState::WAITING_FOR_PEOPLE];
     const STRANDED_MAX: i64 = 20;
 
@@ -231,7 +231,7 @@ impl Part for Attention {
     }
 }
 
-impl Part for Status {
+impl OverviewPart for Status {
     const WAITING: &[&[BoardState]] = &[&[BoardState::Escalated], &[BoardState::Abandoned]];
     const STRANDED_MAX: i64 = PageRequest::LIMIT as i64;
 

@@ -17,7 +17,7 @@ use crate::store::connect::open::{Store, Url};
 use crate::store::db::connection::for_each_row;
 use crate::store::db::schema::{plans, step_facts, step_work_state};
 use crate::store::db::types::{IsOneOf, LossyText, RawInstant};
-use crate::store::hosts::links::{HostUrl, Links, SubjectPage};
+use crate::store::hosts::links::{HostUrl, LinkTarget, Links};
 use crate::store::hosts::rights::Purpose;
 use crate::store::read::request::PageRequest;
 use crate::store::read::subject::Age;
@@ -116,7 +116,7 @@ impl PlanReport {
             let (state, detail) = states.remove(&row.id).unzip();
             // A step is shown by its title, and has no identifier on a board.
             let (tenant, identifier) = (Some(plan.tenant.as_str()), None);
-            let url = links.to(&SubjectPage { kind: Kind::Step, id: &row.id, identifier, tenant, agent: None });
+            let url = links.to(&LinkTarget { kind: Kind::Step, id: &row.id, identifier, tenant, agent: None });
             let age = Age::at(Some(&row.since), now).seconds;
             StepReport {
                 id: row.id,

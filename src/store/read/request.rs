@@ -16,13 +16,13 @@ use uuid::Uuid;
 
 use crate::rules::{Id, Kind};
 use crate::store::db::errors::Refused;
-use crate::store::db::lists::After;
+use crate::store::db::lists::ListPlace;
 use crate::store::db::types::{IdType, RawInstant};
 use crate::store::hosts::links::{HostUrl, Links};
 use crate::store::read::BoardLimits;
 use crate::store::read::effect::KeptDays;
 use crate::store::work::candidates::Part;
-use crate::store::work::find::{self, Found};
+use crate::store::work::find::{self, CalledSo};
 use crate::store::work::surroundings::StuckQuestion;
 use crate::store::{Db, Nominated, for_kind};
 
@@ -62,12 +62,12 @@ impl PageRequest {
     pub const LIMIT_MAX: u32 = 500;
 
     /// From where on this page reads a source.
-    pub fn after(&self, source: ItemSource) -> After {
+    pub fn after(&self, source: ItemSource) -> ListPlace {
         match &self.after {
-            None => After::Nothing,
-            Some(at) if at.source < source => After::From(at.since.clone()),
-            Some(at) if at.source == source => After::Row(at.since.clone(), at.key.clone()),
-            Some(at) => After::Since(at.since.clone()),
+            None => ListPlace::Nothing,
+            Some(at) if at.source < source => ListPlace::From(at.since.clone()),
+            Some(at) if at.source == source => ListPlace::Row(at.since.clone(), at.key.clone()),
+            Some(at) => ListPlace::Since(at.since.clone()),
         }
     }
 
@@ -242,7 +242,7 @@ impl Owner {
 /// An agent whose row is gone may have left work, and is known by its id.
 fn find_agent(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Id, Refused> {
     match (find::agent(db, name)?, IdType::of(db)?.parse(name)) {
-        (Found::Nothing, Some(id)) if has_work(db, kinds, &id)? => Ok(id),
+        (CalledSo::Nothing, Some(id)) if has_work(db, kinds, &id)? => Ok(id),
         (found, _) => Ok(found.one("agent", name)?.id),
     }
 }

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::rules::board::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
-use crate::store::db::lists::{After, after, owned};
+use crate::store::db::lists::{ListPlace, after, owned};
 use crate::store::db::schema::{
     failures, issue_subjects, left_issues, notifications, session_subjects, step_subjects, untaken_wakes,
 };
 use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
 use crate::store::hosts::catalog::is_readable;
-use crate::store::read::items::{Item, ItemKind, Offer, Placed, SourceItems};
+use crate::store::read::items::{Item, ItemKind, OfferedCommand, Placed, SourceItems};
 use crate::store::read::request::{Inquiry, ItemSource, Owner, PageRequest};
 use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
 use crate::store::read::sweeper::{HeldWork, Sweeper};
@@ -59,17 +59,17 @@ fn held_back(inquiry: &Inquiry, sweeper: &Sweeper) -> SourceItems {
         };
         let age = Age::at(Some(&held.place), inquiry.now);
         let item = Item::new(ItemKind::HeldBack, Need::HeldBack, subject, age, held.why.clone());
-        let item = Item { offers: &[Offer::DryRun, Offer::Unguarded], ..item };
+        let item = Item { offers: &[OfferedCommand::DryRun, OfferedCommand::Unguarded], ..item };
         item.placed(Some(held.place.clone()), ItemSource::Guard, Id(format!("{number:04}")))
     });
     let placed: Vec<Placed> = placed.collect();
     let total = placed.len() as i64;
     let after = inquiry.page.after(ItemSource::Guard);
     let is_later = |Placed { cursor, .. }: &Placed| match &after {
-        After::Nothing => true,
-        After::From(at) => *at <= cursor.since,
-        After::Since(at) => *at < cursor.since,
-        After::Row(at, key) => (at, &key.0) < (&cursor.since, &cursor.key.0),
+        ListPlace::Nothing => true,
+        ListPlace::From(at) => *at <= cursor.since,
+        ListPlace::Since(at) => *at < cursor.since,
+        ListPlace::Row(at, key) => (at, &key.0) < (&cursor.since, &cursor.key.0),
     };
     (placed.into_iter().filter(is_later).collect(), total)
 }
@@ -88,9 +88,9 @@ fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     let total = inquiry.page.total(rows.len(), || left().count().get_result(db))?;
     let placed = rows.into_iter().filter_map(|(subject, stored, at, why)| {
         let key = subject.subject_id.clone()?;
-        let (what, need, offers): (_, _, &[Offer]) = match stored.0 == UNSTARTED {
-            true => (ItemKind::Unstarted, Need::Unstarted, &[Offer::Explain, Offer::Wake]),
-            false => (ItemKind::BlockedByHost, Need::Blocked(inquiry.resume_advice), &[Offer::Explain]),
+        let (what, need, offers): (_, _, &[OfferedCommand]) = match stored.0 == UNSTARTED {
+            true => (ItemKind::Unstarted, Need::Unstarted, &[OfferedCommand::Explain, OfferedCommand::Wake]),
+            false => (ItemKind::BlockedByHost, Need::Blocked(inquiry.resume_advice), &[OfferedCommand::Explain]),
         };
         let subject = subject.into_linked(Some(Kind::Issue), inquiry.links);
         let item = Item::new(what, need, subject, Age::at(Some(&at), inquiry.now), why.into());
@@ -117,7 +117,7 @@ pub fn stuck_wakes(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         let its_kind = its_kind.and_then(|name| Kind::parse(&name.0));
         let subject = subject.into_linked(its_kind, inquiry.links);
         let why = Reason::StuckWake(queued_for).to_string();
-        let offers: &[Offer] = if its_kind.is_some() { &[Offer::Explain] } else { &[] };
+        let offers: &[OfferedCommand] = if its_kind.is_some() { &[OfferedCommand::Explain] } else { &[] };
         let item = Item { offers, ..Item::new(ItemKind::StuckWake, Need::StuckWake, subject, age, why) };
         item.placed(Some(at), ItemSource::Wake, key)
     });
@@ -166,7 +166,7 @@ fn quarantined_of(db: &mut Db, inquiry: &Inquiry, of: Kind) -> QueryResult<Sourc
         let subject = SubjectRef { kind: Some(of), id: Some(id.clone()), tenant, identifier, ..SubjectRef::default() };
         let (subject, age) = (subject.linked(inquiry.links), Age::at(at.as_ref(), inquiry.now));
         let item = Item::new(ItemKind::Quarantined, Need::Quarantined, subject, age, why.into());
-        Ok(Item { offers: &[Offer::Explain, Offer::Release], ..item }.placed(at, source, id))
+        Ok(Item { offers: &[OfferedCommand::Explain, OfferedCommand::Release], ..item }.placed(at, source, id))
     });
     Ok((placed.collect::<QueryResult<_>>()?, total))
 }
@@ -183,7 +183,7 @@ fn undelivered(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         let (kind, id, identifier) = (Kind::parse(&dead.kind), dead.subject_id, dead.identifier);
         let subject = SubjectRef { kind, id, identifier, ..SubjectRef::default() }.linked(inquiry.links);
         let item = Item::new(ItemKind::Undelivered, Need::Undelivered, subject, dead.age, why);
-        let item = Item { offers: &[Offer::TestNotification], ..item };
+        let item = Item { offers: &[OfferedCommand::TestNotification], ..item };
         item.placed(Some(dead.place), ItemSource::Notification, dead.id)
     });
     Ok((placed.collect(), total))
@@ -326,7 +326,12 @@ macro_rules! failing {
 
 /// The oldest notifications, from a place on, of which somebody has to see why they do not arrive; and how many there
 /// are.
-pub fn failing_from(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<(Vec<Undelivered>, i64)> {
+pub fn failing_from(
+    db: &mut Db,
+    now: DateTime<Utc>,
+    from: &ListPlace,
+    limit: i64,
+) -> QueryResult<(Vec<Undelivered>, i64)> {
     use notifications::{created_at, id};
     let later = after!(failing!(now), from, created_at, id);
     let rows = later.order((created_at, id)).limit(limit).select(UndeliveredRow::as_select()).load(db)?;

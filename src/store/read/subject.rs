@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::rules::{Id, Kind};
 use crate::store::db::types::{LossyText, RawInstant, age_seconds, sql};
-use crate::store::hosts::links::{Links, SubjectPage};
+use crate::store::hosts::links::{LinkTarget, Links};
 
 /// The subject that a row is about, as far as the row knows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -39,8 +39,8 @@ impl SubjectRef {
     }
 
     /// What a link to the subject's page is made of; none where the row is about no single subject.
-    pub fn page(&self) -> Option<SubjectPage<'_>> {
-        Some(SubjectPage {
+    pub fn page(&self) -> Option<LinkTarget<'_>> {
+        Some(LinkTarget {
             kind: self.kind?,
             id: self.id.as_ref()?,
             identifier: self.identifier.as_deref(),
@@ -58,7 +58,7 @@ impl SubjectRef {
 /// The columns of a view that say what a row is about, whatever they hold.
 #[derive(Clone, Debug, Queryable, QueryableByName)]
 pub struct SubjectRow {
-    #[diesel(sql_type = Nullable<sql::Id>)]
+    #[diesel(sql_type = Nullable<sql::HostId>)]
     pub subject_id: Option<Id>,
     #[diesel(sql_type = Nullable<Text>)]
     pub tenant: Option<LossyText>,
@@ -66,7 +66,7 @@ pub struct SubjectRow {
     pub identifier: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     pub title: Option<LossyText>,
-    #[diesel(sql_type = Nullable<sql::Id>)]
+    #[diesel(sql_type = Nullable<sql::HostId>)]
     pub agent_id: Option<Id>,
     #[diesel(sql_type = Nullable<Text>)]
     pub agent_name: Option<LossyText>,

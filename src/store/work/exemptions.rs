@@ -13,7 +13,7 @@ use crate::store::db::errors::Refused;
 use crate::store::db::schema::{exemptions, tenant_exemptions};
 use crate::store::db::types::Instant;
 use crate::store::db::written::rows_written;
-use crate::store::work::find::{self, Found};
+use crate::store::work::find::{self, CalledSo};
 use crate::store::{Abort, Access, Db, Label, Timeouts};
 
 /// What can be exempt.
@@ -171,9 +171,9 @@ fn refuse_to_shorten(
 }
 
 /// What is called so. Of a tenant only its name is known.
-pub fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<Found> {
+pub fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<CalledSo> {
     match (of, of.kind()) {
-        (Exempts::Tenant, _) => Ok(Found::One(Label::of_id(Id(name.to_owned())))),
+        (Exempts::Tenant, _) => Ok(CalledSo::One(Label::of_id(Id(name.to_owned())))),
         (_, Some(kind)) => find::find(db, kind, name),
         (_, None) => find::agent(db, name),
     }

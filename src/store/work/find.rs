@@ -23,7 +23,7 @@ use crate::text::redact;
 
 /// What a name finds.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum CalledSo {
     One(Label),
     Nothing,
     /// People call more than one so; the first two.
@@ -31,13 +31,13 @@ pub enum Found {
 }
 
 /// Looks for a subject, by its id first.
-pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
+pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<CalledSo> {
     if let Some(id) = IdType::of(db)?.parse(name)
         && let Some(label) = label(db, kind, &id)?
     {
-        return Ok(Found::One(label));
+        return Ok(CalledSo::One(label));
     }
-    for_kind!(kind, S => S::called(db, name)).map(Found::of)
+    for_kind!(kind, S => S::called(db, name)).map(CalledSo::of)
 }
 
 /// Looks for the one subject of this name, of whichever of these kinds it is.
@@ -45,7 +45,7 @@ pub fn among(db: &mut Db, kinds: &[Kind], name: &str) -> Result<(Kind, Label), R
     let mut found = Vec::new();
     for kind in kinds {
         match find(db, *kind, name)? {
-            Found::Nothing => {}
+            CalledSo::Nothing => {}
             several_or_one => found.push((*kind, several_or_one.one(kind, name)?)),
         }
     }
@@ -76,12 +76,12 @@ pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
     }
 }
 
-impl Found {
-    fn of(mut called: Vec<Label>) -> Found {
+impl CalledSo {
+    fn of(mut called: Vec<Label>) -> CalledSo {
         match called.len() {
-            0 => Found::Nothing,
-            1 => Found::One(called.remove(0)),
-            _ => Found::Several(called),
+            0 => CalledSo::Nothing,
+            1 => CalledSo::One(called.remove(0)),
+            _ => CalledSo::Several(called),
         }
     }
 
@@ -89,9 +89,9 @@ impl Found {
     pub fn one(self, kind: impl Display, name: &str) -> Result<Label, Failure> {
         let name = redact(name);
         match self {
-            Found::One(label) => Ok(label),
-            Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
-            Found::Several(labels) => {
+            CalledSo::One(label) => Ok(label),
+            CalledSo::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
+            CalledSo::Several(labels) => {
                 let ids: Vec<String> = labels.iter().map(with_tenant).collect();
                 Err(usage(format!("more than one {kind} is called {name}; give the id: {}", ids.join(", "))))
             }
@@ -101,7 +101,7 @@ impl Found {
     /// Like `one`, but accepts an id that only sweep's own tables know: its subject may be gone.
     pub fn one_or_gone(self, ids: IdType, kind: impl Display, name: &str) -> Result<Label, Failure> {
         match (&self, ids.parse(name)) {
-            (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
+            (CalledSo::Nothing, Some(id)) => Ok(Label::of_id(id)),
             _ => self.one(kind, name),
         }
     }
@@ -113,33 +113,33 @@ fn with_tenant(label: &Label) -> String {
 }
 
 /// Looks for a plan, by its id first, then by its title.
-pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
+pub fn plan(db: &mut Db, name: &str) -> QueryResult<CalledSo> {
     // Its title is known, and may be of any length.
     let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
     if let Some(id) = IdType::of(db)?.parse(name)
         && let Some(label) = plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional()?
     {
-        return Ok(Found::One(label));
+        return Ok(CalledSo::One(label));
     }
     let titled = plans::table.filter(plans::title.eq(name)).order(plans::id).limit(2);
-    titled.select(columns()).load(db).map(Found::of)
+    titled.select(columns()).load(db).map(CalledSo::of)
 }
 
 /// Looks for an agent, by its id first, then by its name, if the host's agents have one.
-pub fn agent(db: &mut Db, name: &str) -> QueryResult<Found> {
+pub fn agent(db: &mut Db, name: &str) -> QueryResult<CalledSo> {
     let has_names = has_columns(db, "agents", &["name"])?;
     let called = if has_names { "substr(name, 1, 1000)" } else { "NULL" };
     let columns = || (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>(called));
     if let Some(id) = IdType::of(db)?.parse(name)
         && let Some(label) = agents::table.filter(agents::id.eq(id)).select(columns()).first(db).optional()?
     {
-        return Ok(Found::One(label));
+        return Ok(CalledSo::One(label));
     }
     if !has_names {
-        return Ok(Found::Nothing);
+        return Ok(CalledSo::Nothing);
     }
     let named = agents::table.filter(agents::name.eq(name)).order(agents::id).limit(2);
-    named.select(columns()).load(db).map(Found::of)
+    named.select(columns()).load(db).map(CalledSo::of)
 }
 
 /// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.

@@ -54,7 +54,7 @@ impl Action {
 
 /// One row of `recoveries`.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct LedgerEntry<'a> {
     pub id: &'a Id,
     pub sweep_id: &'a Id,
     pub action: Action,
@@ -73,7 +73,7 @@ const NAME_MAX: usize = 199;
 
 /// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another
 /// sweep was first, with `NotFound` when it has settled the open row.
-pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a Entry) {
+pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a LedgerEntry) {
     let history = facts.history();
     if let Some(open) = entry.settles {
         settle(writes, open, history.observed_at);
@@ -151,7 +151,7 @@ pub fn contains(db: &mut Db, id: &Id) -> QueryResult<bool> {
 /// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Ended {
+pub enum SweepEnd {
     Completed,
     /// A signal ended it; what was in hand was finished.
     Interrupted,
@@ -159,7 +159,7 @@ pub enum Ended {
     Failed,
 }
 
-impl Ended {
+impl SweepEnd {
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -177,7 +177,7 @@ pub struct Opening<'a> {
 
 /// What a sweep records when it ends.
 pub struct Closing {
-    pub ended: Ended,
+    pub ended: SweepEnd,
     pub conclusion: Conclusion,
     /// As at its opening, or the deadline came before everything was seen.
     pub partial: bool,
@@ -213,7 +213,7 @@ macro_rules! closed {
             sweeps::ended.eq(Some(ended.name())),
             sweeps::exit_code.eq(Some(conclusion as i32)),
             sweeps::partial.eq(partial),
-            sweeps::succeeded.eq(!partial && ended == Ended::Completed && conclusion.is_success()),
+            sweeps::succeeded.eq(!partial && ended == SweepEnd::Completed && conclusion.is_success()),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         )
@@ -241,7 +241,7 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
     let (until, counts) = latest_memory!(opening.began_at);
     let remembered = (sweeps::ledger_until.eq(until), sweeps::ledger_counts.eq(counts));
-    let now = sql::<Nullable<types::Instant>>(db.dialect().clock());
+    let now = sql::<Nullable<types::Moment>>(db.dialect().clock());
     let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
     diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
 }
@@ -318,7 +318,7 @@ macro_rules! latest {
         diesel::dsl::sql::<diesel::sql_types::Nullable<$type>>(concat!(
             "(SELECT ", $column, " FROM sweeps WHERE ledger_until <= "
         ))
-        .bind::<$crate::store::db::types::sql::Instant, _>(Instant($now))
+        .bind::<$crate::store::db::types::sql::Moment, _>(Instant($now))
         .sql(" ORDER BY started_at DESC LIMIT 1)")
     };
 }
@@ -328,8 +328,8 @@ macro_rules! latest_memory {
     ($now:expr) => {{
         use $crate::store::db::types::sql as types;
         (
-            $crate::store::work::ledger::latest!("ledger_until": types::Instant, $now),
-            $crate::store::work::ledger::latest!("ledger_counts": types::Document, $now),
+            $crate::store::work::ledger::latest!("ledger_until": types::Moment, $now),
+            $crate::store::work::ledger::latest!("ledger_counts": types::JsonDocument, $now),
         )
     }};
 }

@@ -52,8 +52,7 @@ impl Start {
             catalog::readable(db.dialect(), "untaken_wakes"),
         ];
         type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
-        let columns =
-            sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", "));
+        let columns = sql::<(Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool)>(&columns.join(", "));
         let (database, now, sweeps, newest_recovery, has_untaken_wakes): Row = select(columns).get_result(db)?;
         Ok(Start {
             database: database.into(),

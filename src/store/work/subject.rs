@@ -9,7 +9,7 @@ use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, Id, Kind, Policy};
 use crate::store::db::columns::{Columns, FromColumns, read_many, read_one, take_one};
 use crate::store::db::written::Writes;
-use crate::store::hosts::links::{Links, SubjectPage};
+use crate::store::hosts::links::{LinkTarget, Links};
 use crate::store::work::candidates::Nominated;
 use crate::store::{Abort, Db, DbConnection, Label, Timeouts};
 
@@ -78,9 +78,9 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
     fn write(&self, db: &mut Db, request: Request) -> QueryResult<()>;
 
     /// Its page on the host's own board.
-    fn page<'a>(&'a self, id: &'a Id) -> SubjectPage<'a> {
+    fn page<'a>(&'a self, id: &'a Id) -> LinkTarget<'a> {
         let Naming { identifier, tenant, .. } = self.naming();
-        SubjectPage { kind: Self::KIND, id, identifier, tenant: Some(tenant), agent: self.assignee().id() }
+        LinkTarget { kind: Self::KIND, id, identifier, tenant: Some(tenant), agent: self.assignee().id() }
     }
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.

@@ -134,7 +134,7 @@ pub fn acquire(
             sessions::stall_paused.eq(sessions::stall_paused.and(sessions::ended_at.is_null())),
             silent_after_seconds.map(|seconds| sessions::silent_after_seconds.eq(Some(seconds))),
             restarted(now),
-            AgentState::default(),
+            AgentStateColumns::default(),
         ))
         .execute(db)?;
     if taken == 0 {
@@ -171,13 +171,13 @@ pub struct Changes {
     pub exit_code: Option<i32>,
     pub takes_nudges: Option<bool>,
     #[diesel(embed)]
-    pub state: Option<AgentState>,
+    pub state: Option<AgentStateColumns>,
 }
 
 /// What the agent is doing; the default: nobody knows.
 #[derive(Debug, Default, PartialEq, AsChangeset)]
 #[diesel(table_name = sessions, treat_none_as_null = true)]
-pub struct AgentState {
+pub struct AgentStateColumns {
     pub agent_state: Option<&'static str>,
     pub agent_state_kind: Option<String>,
     pub agent_state_since: Option<Instant>,

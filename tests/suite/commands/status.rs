@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::rules::{Id, Policy};
-use sweep::store::work::ledger::{self, Closing, Ended, Opening};
+use sweep::store::work::ledger::{self, Closing, Opening, SweepEnd};
 use sweep::store::{Access, Db, Timeouts};
 
 use crate::support::world::{On, World, on_each_database, on_each_host};
@@ -18,7 +18,7 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 /// A sweep that ended so.
-fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclusion, partial: bool) {
+fn ended_sweep(world: &mut World, minutes: i64, ended: SweepEnd, conclusion: Conclusion, partial: bool) {
     let id = Id::generate();
     let policy = Policy::default();
     let record = |db: &mut Db| -> diesel::QueryResult<()> {
@@ -163,13 +163,13 @@ on_each_host! {
             |world: &World| world.status_document()["sweeper"]["last_success_age_seconds"].as_i64().map(|seconds| seconds / 60);
         let whole = |ended, conclusion| (ended, conclusion, false);
         for (minutes, (ended, conclusion, partial), expected) in [
-            (900, whole(Ended::Completed, Conclusion::SomeFailed), None),
-            (700, whole(Ended::Completed, Conclusion::Done), Some(700)),
-            (600, whole(Ended::Completed, Conclusion::Changed), Some(600)),
-            (500, (Ended::Completed, Conclusion::Done, true), Some(600)),
-            (400, whole(Ended::Failed, Conclusion::Unavailable), Some(600)),
-            (350, whole(Ended::Interrupted, Conclusion::Terminated), Some(600)),
-            (300, whole(Ended::Completed, Conclusion::Guarded), Some(600)),
+            (900, whole(SweepEnd::Completed, Conclusion::SomeFailed), None),
+            (700, whole(SweepEnd::Completed, Conclusion::Done), Some(700)),
+            (600, whole(SweepEnd::Completed, Conclusion::Changed), Some(600)),
+            (500, (SweepEnd::Completed, Conclusion::Done, true), Some(600)),
+            (400, whole(SweepEnd::Failed, Conclusion::Unavailable), Some(600)),
+            (350, whole(SweepEnd::Interrupted, Conclusion::Terminated), Some(600)),
+            (300, whole(SweepEnd::Completed, Conclusion::Guarded), Some(600)),
         ] {
             ended_sweep(world, minutes, ended, conclusion, partial);
             assert_eq!(age(world), expected, "{minutes}");

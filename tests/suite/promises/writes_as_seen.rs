@@ -8,7 +8,7 @@ use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Cause, Id, Policy};
 use sweep::store::hosts::links::Links;
-use sweep::store::work::ledger::{self, Action, Entry};
+use sweep::store::work::ledger::{self, Action, LedgerEntry};
 use sweep::store::{Access, Db, Subject, Timeouts, Writes};
 
 use crate::support::world::{World, on_each_database};
@@ -46,7 +46,7 @@ fn escalate<S: Subject>(db: &mut Db, seen: &S) -> QueryResult<()> {
 /// Records an escalation, which settles the open row.
 fn settle<S: Subject>(db: &mut Db, seen: &S) -> QueryResult<()> {
     let id = Id::generate();
-    let entry = Entry {
+    let entry = LedgerEntry {
         id: &id,
         sweep_id: &id,
         action: Action::Escalate,

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use insta::assert_snapshot;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
-use sweep::store::work::ledger::Ended;
+use sweep::store::work::ledger::SweepEnd;
 use sweep::sweep::{Examined, Fault, KindMode, Observer, Outcome, Summary};
 use sweep::sweep::{Heading, Mode, SCHEMA};
 
@@ -52,7 +52,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
 }
 
 /// As if these issues had been examined.
-fn sweep_of(heading: Heading, rows: impl IntoIterator<Item = Examined>, ended: Ended, mut report: Report) {
+fn sweep_of(heading: Heading, rows: impl IntoIterator<Item = Examined>, ended: SweepEnd, mut report: Report) {
     let mut summary = Summary::of(heading, now());
     report.begins(&summary.heading);
     summary.begin(Kind::Issue, true, KindMode::On);
@@ -66,7 +66,7 @@ fn sweep_of(heading: Heading, rows: impl IntoIterator<Item = Examined>, ended: E
     report.written().expect("a report");
 }
 
-fn print(format: Format, dry_run: bool, ended: Ended, rows: Vec<Examined>) -> String {
+fn print(format: Format, dry_run: bool, ended: SweepEnd, rows: Vec<Examined>) -> String {
     let mut out = Vec::new();
     let mode = if dry_run { Mode::DryRun } else { Mode::Sweep };
     sweep_of(heading(mode), rows, ended, Report::new(format, Detail::Table, &mut out));
@@ -96,7 +96,7 @@ fn one_of_each() -> Vec<Examined> {
 
 #[test]
 fn a_sweep_is_summed_up_then_listed() {
-    assert_snapshot!(print(Format::Table, false, Ended::Completed, one_of_each()), @r#"
+    assert_snapshot!(print(Format::Table, false, SweepEnd::Completed, one_of_each()), @r#"
 Swept 11 issues (native) in 0.03 s
 1 continued, 1 escalated, 1 recovered, 1 handed over; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 unreadable, 1 failed
 steps: not provided by this database
@@ -121,7 +121,7 @@ steps: not provided by this database
 #[test]
 fn a_dry_run_says_what_would_be() {
     let rows = vec![examined(1, Outcome::Continued, 192, "nobody is working on it")];
-    assert_snapshot!(print(Format::Table, true, Ended::Completed, rows), @r#"
+    assert_snapshot!(print(Format::Table, true, SweepEnd::Completed, rows), @r#"
 Dry run of 1 issue (native) in 0.03 s, nothing is written
 Would be: 1 continued
 steps: not provided by this database
@@ -133,7 +133,7 @@ steps: not provided by this database
 
 #[test]
 fn a_sweep_without_subjects_has_nothing_to_do() {
-    assert_snapshot!(print(Format::Table, false, Ended::Completed, Vec::new()), @r#"
+    assert_snapshot!(print(Format::Table, false, SweepEnd::Completed, Vec::new()), @r#"
 Swept 0 issues (native) in 0.03 s
 Nothing to do
 steps: not provided by this database
@@ -143,7 +143,7 @@ steps: not provided by this database
 #[test]
 fn json_has_the_fields_that_programs_rely_on() {
     let rows = vec![examined(1, Outcome::Continued, 192, "nobody is working on it")];
-    assert_snapshot!(print(Format::Json, false, Ended::Interrupted, rows), @r#"
+    assert_snapshot!(print(Format::Json, false, SweepEnd::Interrupted, rows), @r#"
 {
   "schema": 1,
   "mode": "sweep",
@@ -170,7 +170,7 @@ fn json_has_the_fields_that_programs_rely_on() {
 
 #[test]
 fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_report_does() {
-    let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
+    let text = print(Format::Ndjson, true, SweepEnd::Completed, one_of_each());
     let lines: Vec<serde_json::Value> = text.lines().map(json::parse_valid).collect();
     let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
     assert_eq!((types[0], types[12]), ("heading", "summary"));
@@ -185,7 +185,7 @@ fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_repor
     together.extend(without_type(&lines[0]));
     together.insert("subjects".to_owned(), lines[1..12].iter().map(without_type).collect());
     together.extend(without_type(&lines[12]));
-    let whole: serde_json::Value = json::parse_valid(&print(Format::Json, true, Ended::Completed, one_of_each()));
+    let whole: serde_json::Value = json::parse_valid(&print(Format::Json, true, SweepEnd::Completed, one_of_each()));
     assert_eq!(serde_json::Value::Object(together), whole);
 }
 
@@ -196,7 +196,7 @@ fn what_others_wrote_cannot_change_the_terminal() {
     let row = Examined { identifier: Some(hostile.to_owned()), ..examined(1, Outcome::Failed, 5, hostile) };
     let mut out = Vec::new();
     let report = Report::new(Format::Table, Detail::Table, &mut out);
-    sweep_of(heading(Mode::Sweep), [row], Ended::Completed, report);
+    sweep_of(heading(Mode::Sweep), [row], SweepEnd::Completed, report);
     let text = String::from_utf8(out).expect("text");
     assert!(
         !text.contains("\u{1b}]") && !text.contains('\u{7}') && !text.contains("\u{1b}[2J") && !text.contains('\u{9b}'),
@@ -208,7 +208,7 @@ fn what_others_wrote_cannot_change_the_terminal() {
 #[test]
 fn a_table_of_a_hundred_thousand_rows_stays_short() {
     let rows = (0..100_000).map(|n| examined(n, Outcome::Continued, 60, "nobody is working on it")).collect();
-    let text = print(Format::Table, false, Ended::Completed, rows);
+    let text = print(Format::Table, false, SweepEnd::Completed, rows);
     assert!(text.lines().count() < 220);
     assert!(text.contains("99800 more: --output ndjson shows all"), "{}", &text[text.len() - 200..]);
 }
@@ -239,7 +239,7 @@ fn json_of_twenty_thousand_rows_is_written_row_by_row_and_never_held() {
         let mut gulps = Gulps::default();
         let rows = (0..20_000).map(|n| examined(n, Outcome::Continued, 60, "nobody is working on it"));
         let report = Report::new(format, Detail::Table, &mut gulps);
-        sweep_of(heading(Mode::DryRun), rows, Ended::Completed, report);
+        sweep_of(heading(Mode::DryRun), rows, SweepEnd::Completed, report);
         assert!(20_000 < gulps.count && gulps.largest < 2000, "{} at once in {}", gulps.largest, gulps.count);
     }
 }

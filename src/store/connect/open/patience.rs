@@ -76,21 +76,21 @@ fn rounded(time: Duration) -> Duration {
 }
 
 /// What asks a database, on a thread of its own: one that gets no answer cannot be ended, and is left behind.
-pub struct Attempt {
+pub struct AskingThread {
     database: String,
     thread: JoinHandle<()>,
 }
 
-impl Attempt {
+impl AskingThread {
     /// Begins to ask, unless too many attempts at this database are left behind already.
     ///
     /// # Errors
     /// Why not, to be put behind a colon.
-    pub fn begin(database: &str, ask: impl FnOnce() + Send + 'static) -> Result<Attempt, String> {
+    pub fn begin(database: &str, ask: impl FnOnce() + Send + 'static) -> Result<AskingThread, String> {
         refuse_too_many(database)?;
         let thread = Builder::new().name("ask".to_owned()).spawn(ask);
         let thread = thread.map_err(|error| format!("starting a thread: {error}"))?;
-        Ok(Attempt { database: database.to_owned(), thread })
+        Ok(AskingThread { database: database.to_owned(), thread })
     }
 
     /// Leaves the attempt behind: its thread ends when the database answers, or with the process.
@@ -118,7 +118,7 @@ pub fn within<T: Send + 'static>(
     ask: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     let (sender, receiver) = channel();
-    let attempt = Attempt::begin(database, move || drop(sender.send(ask())))?;
+    let attempt = AskingThread::begin(database, move || drop(sender.send(ask())))?;
     loop {
         match receiver.recv_timeout(LOOK) {
             Ok(answer) => return Ok(answer),

@@ -62,11 +62,11 @@ impl HasDialect for MultiBackend {
     }
 }
 
-/// An id in a statement: `sql::Id`, or `Nullable<sql::Id>`.
+/// An id in a statement: `sql::HostId`, or `Nullable<sql::HostId>`.
 #[derive(Clone, Debug, QueryId)]
 pub struct Bound<T>(Option<String>, PhantomData<T>);
 
-impl Bound<Nullable<sql::Id>> {
+impl Bound<Nullable<sql::HostId>> {
     /// Binds an id that may be missing.
     pub fn optional(id: Option<&Id>) -> Self {
         Bound(id.map(|id| id.0.clone()), PhantomData)
@@ -75,15 +75,15 @@ impl Bound<Nullable<sql::Id>> {
 
 macro_rules! bound {
     ($($id:ty),+) => {$(
-        impl AsExpression<sql::Id> for $id {
-            type Expression = Bound<sql::Id>;
-            fn as_expression(self) -> Bound<sql::Id> {
+        impl AsExpression<sql::HostId> for $id {
+            type Expression = Bound<sql::HostId>;
+            fn as_expression(self) -> Bound<sql::HostId> {
                 Bound(Some(self.0.clone()), PhantomData)
             }
         }
-        impl AsExpression<Nullable<sql::Id>> for $id {
-            type Expression = Bound<Nullable<sql::Id>>;
-            fn as_expression(self) -> Bound<Nullable<sql::Id>> {
+        impl AsExpression<Nullable<sql::HostId>> for $id {
+            type Expression = Bound<Nullable<sql::HostId>>;
+            fn as_expression(self) -> Bound<Nullable<sql::HostId>> {
                 Bound(Some(self.0.clone()), PhantomData)
             }
         }
@@ -130,13 +130,13 @@ impl<Column> IsOneOf<Column> {
 #[derive(Debug)]
 pub struct IdList(Vec<String>);
 
-impl ToSql<sql::IdList, Pg> for IdList {
+impl ToSql<sql::IdTexts, Pg> for IdList {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         <Vec<String> as ToSql<Array<Text>, Pg>>::to_sql(&self.0, &mut out.reborrow())
     }
 }
 
-impl ToSql<sql::IdList, Sqlite> for IdList {
+impl ToSql<sql::IdTexts, Sqlite> for IdList {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(serde_json::to_string(&self.0)?);
         Ok(IsNull::No)
@@ -149,22 +149,22 @@ impl<C: Expression> Expression for IsOneOf<C> {
 impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<C> {}
 impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<C> {}
 
-impl<C: QueryFragment<DB>, DB: HasDialect + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
+impl<C: QueryFragment<DB>, DB: HasDialect + HasSqlType<sql::IdTexts>> QueryFragment<DB> for IsOneOf<C>
 where
-    IdList: ToSql<sql::IdList, DB>,
+    IdList: ToSql<sql::IdTexts, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let (before, after) = out.backend().dialect().around_list();
         self.id.walk_ast(out.reborrow())?;
         out.push_sql(before);
-        out.push_bind_param::<sql::IdList, _>(&self.ids)?;
+        out.push_bind_param::<sql::IdTexts, _>(&self.ids)?;
         out.push_sql(after);
         Ok(())
     }
 }
 
 /// The types of which a host's ids may be, by their numbers in PostgreSQL's catalog.
-impl FromSql<sql::Id, Pg> for Id {
+impl FromSql<sql::HostId, Pg> for Id {
     fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
         Ok(Id(match value.get_oid().get() {
             2950 => <Uuid as FromSql<PgUuid, Pg>>::from_sql(value)?.to_string(),
@@ -175,7 +175,7 @@ impl FromSql<sql::Id, Pg> for Id {
     }
 }
 
-impl FromSql<sql::Id, Sqlite> for Id {
+impl FromSql<sql::HostId, Sqlite> for Id {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(Id(lossy(value)))
     }

@@ -9,8 +9,8 @@ fn links(issue: &str, base: Option<&str>) -> Links {
     Links { templates: Templates { issue: Some(issue), ..Templates::default() }, base }
 }
 
-fn page<'a>(id: &'a Id, identifier: Option<&'a str>) -> SubjectPage<'a> {
-    SubjectPage { kind: Kind::Issue, id, identifier, tenant: Some("acme"), agent: Some(id) }
+fn page<'a>(id: &'a Id, identifier: Option<&'a str>) -> LinkTarget<'a> {
+    LinkTarget { kind: Kind::Issue, id, identifier, tenant: Some("acme"), agent: Some(id) }
 }
 
 const BASE: Option<&str> = Some("https://board.example/");
@@ -43,7 +43,7 @@ fn what_cannot_be_shown_or_is_missing_makes_no_link(#[case] identifier: Option<&
 fn a_kind_without_a_template_and_a_name_that_is_too_long_have_no_link() {
     let (id, long) = (Id("7".to_owned()), "Ä".repeat(400));
     let links = links("{base}/{identifier}", BASE);
-    assert_eq!(links.to(&SubjectPage { kind: Kind::Step, ..page(&id, Some("1")) }), None);
+    assert_eq!(links.to(&LinkTarget { kind: Kind::Step, ..page(&id, Some("1")) }), None);
     assert_eq!(links.to(&page(&id, Some(&long))), None);
     assert_eq!(Links::default().to(&page(&id, Some("1"))), None);
 }
@@ -52,7 +52,7 @@ proptest! {
     #[test]
     fn no_text_ends_a_link(identifier in any::<String>(), tenant in any::<String>()) {
         let id = Id(identifier.clone());
-        let page = SubjectPage { tenant: Some(&tenant), ..page(&id, Some(&identifier)) };
+        let page = LinkTarget { tenant: Some(&tenant), ..page(&id, Some(&identifier)) };
         if let Some(url) = links("{base}/{identifier}/{tenant}/{id}", BASE).to(&page) {
             prop_assert!(url.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/%".contains(c)), "{url}");
             prop_assert_eq!(url.matches('/').count(), 5);

@@ -1,5 +1,5 @@
-//! What an operator wants of a migration, and the rights that it would lend, and to whom (PostgreSQL). Asked before anything of the schema is read or
-//! made. And one migration at a time: several processes may start at once.
+//! What an operator wants of a migration, and the rights that it would lend, and to whom (PostgreSQL). Asked before
+//! anything of the schema is read or made. And one migration at a time: several processes may start at once.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
 
 /// Refuses a role that would lend its rights to the owners of the host's tables, and of all that these use.
 pub(super) fn refuse_others(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
-    let Some(query) = lending_query(host, wanted, What::Tables) else { return Ok(()) };
+    let Some(query) = lending_query(host, wanted, Lending::Tables) else { return Ok(()) };
     refuse_by(db, &query)
 }
 
@@ -78,7 +78,7 @@ pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
         rolname) FROM pg_roles WHERE rolname = session_user AND rolsuper";
     let Db::Postgres(db) = db else { return Ok(()) };
     refuse_by(db, IS_SUPERUSER)?;
-    lending_query(host, &Wanted::default(), What::Copy).map_or(Ok(()), |query| refuse_by(db, &query))
+    lending_query(host, &Wanted::default(), Lending::Copy).map_or(Ok(()), |query| refuse_by(db, &query))
 }
 
 fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
@@ -89,7 +89,7 @@ fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
     }
 }
 
-enum What {
+enum Lending {
     /// The host's tables, and all that these use.
     Tables,
     /// A copy of the whole database.
@@ -104,7 +104,7 @@ const BECOME_OWNER: &str =
 /// The questions of whose the schema and the host's tables are as a statement for psql, which fails with the sentences
 /// of `refuse_strangers` and `refuse_others`.
 pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
-    let of_host = lending_query(host, wanted, What::Tables);
+    let of_host = lending_query(host, wanted, Lending::Tables);
     let questions = [STRANGERS.to_owned()].into_iter().chain(of_host).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
@@ -115,7 +115,7 @@ pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
 }
 
 /// The query that finds whom this role would lend its rights to; none where the tables are sweep's own.
-fn lending_query(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
+fn lending_query(host: &Host, wanted: &Wanted, what: Lending) -> Option<String> {
     if host.is_native() {
         return None;
     }
@@ -126,7 +126,7 @@ fn lending_query(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
         .replace("HOST", host.name())
         .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
         .replace("IS_NAMED", &wanted.host.is_some().to_string())
-        .replace("IS_COPIED", &matches!(what, What::Copy).to_string())
+        .replace("IS_COPIED", &matches!(what, Lending::Copy).to_string())
         .replace("TABLES", &format!("{{{}}}", tables.join(",")));
     Some(query)
 }

@@ -133,14 +133,14 @@ fn type_name(of_rust: &str) -> String {
         return type_name(inner.trim_end_matches('>')) + " or null";
     }
     let names = [
-        ("Id", "id"),
-        ("Key", "uuid"),
+        ("HostId", "id"),
+        ("OwnKey", "uuid"),
         ("Text", "text"),
-        ("Instant", "timestamptz"),
+        ("Moment", "timestamptz"),
         ("Bool", "boolean"),
         ("Integer", "integer"),
         ("Double", "double precision"),
-        ("Document", "jsonb"),
+        ("JsonDocument", "jsonb"),
     ];
     names.iter().find(|(rust, _)| *rust == of_rust).unwrap_or_else(|| panic!("{of_rust}")).1.to_owned()
 }

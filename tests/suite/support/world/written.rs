@@ -7,7 +7,7 @@ use sweep::rules::{Id, Kind};
 use sweep::store::Timeouts;
 use sweep::store::connect::databases::Found;
 use sweep::store::connect::open::Url;
-use sweep::store::read::overview::{Attention, Overview, OverviewRequest, PageRequest, Part, Scope, Status};
+use sweep::store::read::overview::{Attention, Overview, OverviewPart, OverviewRequest, PageRequest, Scope, Status};
 
 use crate::support::json;
 use crate::support::world::{On, World};
@@ -74,7 +74,7 @@ impl World {
         ));
     }
 
-    fn overview<P: Part + Serialize>(&self, scope: &Scope, page: &PageRequest) -> Value {
+    fn overview<P: OverviewPart + Serialize>(&self, scope: &Scope, page: &PageRequest) -> Value {
         let database = Found::alone(Url::parse(&self.url).expect("a URL"));
         let request = OverviewRequest { scope: scope.clone(), page: page.clone(), ..OverviewRequest::default() };
         let read: Overview<P> =
