@@ -40,7 +40,7 @@ pub(crate) use keeper::{Examiner, Keeper, KeeperCall, KeeperOptions, LEFT_AFTER}
 pub(crate) use output::{ECHO_LASTS, Echoes, LINES_MAX, LineSplitter, Log, LogBuffer, redacted};
 pub(crate) use probe::TerminalProbe;
 pub(crate) use processes::{Process, is_shell, is_shell_name, reads_alone, remote, terminals_from};
-pub(crate) use record::{DRAWING_LASTS, Draft, Nudges, SharedRecord, Snapshot};
+pub(crate) use record::{DRAWING_LASTS, Draft, KILL_LINE, Nudges, SharedRecord, Snapshot};
 pub(crate) use terminal::{AgentCommand, RawMode, Terminal};
 pub(crate) use tmux::{Pane, WatchedPane};
 

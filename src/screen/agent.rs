@@ -282,6 +282,7 @@ impl Agents {
         let wraps = || ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between)));
         let keys =
             near.iter().find(|row| self.takes_one_key(row)).or_else(|| near.first().filter(|_| wraps())).copied();
+        let is_frame = |row: &str| !row.trim().is_empty() && (!has_text(row) || is_rule(row));
         let mut nearest = above().filter(|row| !is_frame(row));
         let (directly, before) = (nearest.next(), nearest.next().unwrap_or_default());
         let directly = directly.filter(|row| self.asks(row) || self.asks_across(&self.generic.asks, before, row));
@@ -367,10 +368,6 @@ fn matches(patterns: &[Pattern], text: &str) -> bool {
 
 fn has_question_mark(row: &str) -> bool {
     plain(row).contains('?')
-}
-
-fn is_frame(row: &str) -> bool {
-    !row.trim().is_empty() && (!has_text(row) || is_rule(row))
 }
 
 /// Whether a row is a line that was drawn by a sign, as `------` or `+====+` is.

@@ -124,7 +124,8 @@ pub struct Emulator {
     sequences: vte::Parser,
     corrections: Corrections,
     strings: DeviceStrings,
-    drawn_at: Option<Instant>,
+    /// When anything was last drawn, also on the terminal that a screen was captured from.
+    pub drawn_at: Option<Instant>,
     /// When the latest picture was begun.
     begun_at: Option<Instant>,
     /// Since when a picture is waited for; further ones that are begun meanwhile prolong nothing.
@@ -225,15 +226,12 @@ impl Emulator {
         self.size().1 <= self.parser.screen().cursor_position().1
     }
 
-    fn goes_on_from_above(&self, row: u16) -> bool {
-        0 < row && self.parser.screen().row_wrapped(row - 1)
-    }
-
     /// Ends a sequence as terminals do.
     fn correct(&mut self, odd: &Odd, last: &[u8]) {
         let (rows, was_alternate) = (self.size().0, self.is_alternate());
         let (row, column) = self.parser.screen().cursor_position();
         let is_behind_row = self.is_behind_row();
+        let goes_on_from_above = 0 < row && self.parser.screen().row_wrapped(row - 1);
         let is_ignored = match odd {
             Odd::ReverseIndex => 0 < self.corrections.first && row == 0,
             Odd::Region => !self.corrections.adopt_region(rows),
@@ -248,7 +246,7 @@ impl Emulator {
             Odd::Behind | Odd::ReverseIndex if is_behind_row || self.is_behind_row() => {
                 self.corrections.doubts_place = true;
             }
-            Odd::Back if is_behind_row || column == 0 && self.goes_on_from_above(row) => {
+            Odd::Back if is_behind_row || column == 0 && goes_on_from_above => {
                 self.corrections.doubts_place = true;
             }
             Odd::OtherScreen { saves_cursor } => {
@@ -291,11 +289,6 @@ impl Emulator {
     /// Whether the program has ended each picture that it has begun.
     pub fn is_whole(&self) -> bool {
         !self.parser.callbacks().is_painting
-    }
-
-    /// Sets when anything was last drawn, for a screen that was made from a capture.
-    pub fn set_drawn_at(&mut self, at: Option<Instant>) {
-        self.drawn_at = at;
     }
 
     /// Takes the signals that the program has sent since the last call, oldest first.

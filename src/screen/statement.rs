@@ -228,11 +228,13 @@ impl ActivityTracker {
         let is_reported = statement.source != StatementSource::Screen && statement.activity.needs_person();
         let asked = self.unanswered.as_ref().map(|unanswered| &unanswered.question);
         let before = if is_reported { asked } else { known.as_ref() };
+        let is_alike = |other: &Statement| (other.activity, &other.kind) == (statement.activity, &statement.kind);
         let (mut since, mut worded_at) = (now, now);
         if let Some(before) = before.filter(|_| is_repainted && statement.activity.needs_person()) {
             (since, worded_at) = (before.since, before.worded_at);
-        } else if let Some(before) = before.filter(|before| is_alike(&before.statement, &statement)) {
-            if is_same_question(&before.statement, &statement) {
+        } else if let Some(before) = before.filter(|before| is_alike(&before.statement)) {
+            // They may differ in what changes by itself, such as a clock.
+            if Essence::parse(&before.statement.question) == Essence::parse(&statement.question) {
                 (since, worded_at) = (before.since, before.worded_at);
             } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
                 since = before.since;
@@ -283,15 +285,6 @@ impl ActivityTracker {
     pub fn on_screen(&self) -> Option<&Statement> {
         self.screen.as_ref().map(|known| &known.statement)
     }
-}
-
-fn is_alike(one: &Statement, other: &Statement) -> bool {
-    (one.activity, &one.kind) == (other.activity, &other.kind)
-}
-
-/// Whether two questions are the same but for what changes by itself, such as a clock.
-fn is_same_question(one: &Statement, other: &Statement) -> bool {
-    Essence::parse(&one.question) == Essence::parse(&other.question)
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ impl Watched {
         let paused_for = now - since;
         state.episode.postpone(paused_for);
         // A sign of life during the pause counts from now.
-        let later = |at| nanoseconds_of((moment_of(at) + paused_for).min(now));
+        let later = |at| ((moment_of(at) + paused_for).min(now) - START).num_nanoseconds().unwrap_or(i64::MAX);
         let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
         if let Some(output) = self.output.get() {
             lock(output).postpone(paused_for, now);
@@ -265,10 +265,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn moment_of(nanoseconds: i64) -> Moment {
     START + TimeDelta::nanoseconds(nanoseconds)
-}
-
-fn nanoseconds_of(moment: Moment) -> i64 {
-    (moment - START).num_nanoseconds().unwrap_or(i64::MAX)
 }
 
 /// How many lines are kept: as many as a session's row holds, so that detectors and sweeps find the same loops.

@@ -243,7 +243,12 @@ impl EventLoop {
         let end = self.state.end;
         let code = signal.map(|signal| 128 + signal).or_else(|| end?.code()).unwrap_or(1);
         let has_crashed = signal.is_none() && !self.state.is_interrupted && code != 0;
-        let crash = has_crashed.then(|| format!("sweep: the session crashed ({})", describe(end)));
+        let how = match end {
+            Some(ProcessEnd { exit_code: Some(code), .. }) => format!("exit code {code}"),
+            Some(ProcessEnd { signal: Some(signal), .. }) => format!("signal {signal}"),
+            Some(_) | None => "nobody saw its end".to_owned(),
+        };
+        let crash = has_crashed.then(|| format!("sweep: the session crashed ({how})"));
         let mut lines = Vec::from(self.state.deferred);
         match (log, crash) {
             (Some(mut log), Some(crash)) => {
@@ -302,13 +307,4 @@ fn is_interruption(end: ProcessEnd, typed_at: Instant) -> bool {
     const BY_KEYS: [i32; 2] = [SIGINT, SIGQUIT];
     let is_by_keys = end.code().is_some_and(|code| BY_KEYS.contains(&(code - 128)));
     is_by_keys && typed_at <= end.at && end.at - typed_at <= INTERRUPTION_LASTS
-}
-
-/// How the process ended, in words.
-fn describe(end: Option<ProcessEnd>) -> String {
-    match end {
-        Some(ProcessEnd { exit_code: Some(code), .. }) => format!("exit code {code}"),
-        Some(ProcessEnd { signal: Some(signal), .. }) => format!("signal {signal}"),
-        Some(_) | None => "nobody saw its end".to_owned(),
-    }
 }

@@ -11,7 +11,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Draft, SharedRecord};
+use super::{Draft, KILL_LINE, SharedRecord};
 
 /// The pause between a message and the return key: many programs take both together for a paste.
 const BEFORE_RETURN: Duration = Duration::from_millis(150);
@@ -75,7 +75,9 @@ fn type_and_send(target: &mut impl TypingTarget, record: &SharedRecord, message:
     for end in ends.chain([message.len()]) {
         record.lock().typed(message, Instant::now());
         let part = &message[typed..end];
-        let clearing = if target.types_alone() { "" } else { record.lock().clearing_line() };
+        // Nobody sees what a person types: a line that the terminal keeps may have been begun, although the prompt was
+        // drawn anew without that.
+        let clearing = if !target.types_alone() && record.lock().edits_lines() { KILL_LINE } else { "" };
         let is_typed = if typed == 0 { target.press(&format!("{clearing}{part}")) } else { target.paste(part) };
         if !is_typed {
             return Err("takes no keys".to_owned());

@@ -86,12 +86,6 @@ fn without_private_key(line: String, in_private_key: &mut bool) -> String {
 
 const HIDDEN: &str = "***";
 
-/// Whether a line looks like one from the middle of a private key.
-fn is_base64(line: &str) -> bool {
-    let line = line.trim();
-    60 <= line.len() && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
-}
-
 /// The lines as a session's row may hold them: shortened, and without what looks like a credential.
 pub fn redacted(lines: &[String]) -> Vec<String> {
     // The first line of a key may have scrolled away.
@@ -99,7 +93,10 @@ pub fn redacted(lines: &[String]) -> Vec<String> {
     let ends = lines.iter().position(|line| line.contains("-----END "));
     let mut in_private_key = ends.is_some_and(|ends| begins.is_none_or(|begins| ends < begins));
     let plain = lines.iter().map(|line| without_private_key(line.clone(), &mut in_private_key));
-    let hidden = plain.map(|line| if is_base64(&line) { HIDDEN.to_owned() } else { line });
+    // A line from the middle of a private key has nothing but Base64.
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let is_hidden = |line: &str| 60 <= line.len() && line.bytes().all(is_sign);
+    let hidden = plain.map(|line| if is_hidden(line.trim()) { HIDDEN.to_owned() } else { line });
     hidden.map(|line| redact(&line).chars().take(LINE_CHARACTERS_MAX).collect()).collect()
 }
 

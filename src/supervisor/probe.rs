@@ -48,14 +48,6 @@ impl TerminalProbe {
         behind.map_or_else(|| vec![terminal.clone()], |(started, it)| terminals_from(terminal, &it, started))
     }
 
-    /// Whether keys pass each terminal before that of the program on the screen as they are: one that edits or shows
-    /// lines is read by what asks there itself.
-    fn passes_keys_on(&self) -> bool {
-        let terminals = self.terminals();
-        let before = terminals.split_last().map_or(&[][..], |(_, before)| before);
-        before.iter().all(|terminal| mode_of(terminal).is_some_and(|mode| !mode.canonical && !mode.echo))
-    }
-
     /// The command line of the program that has the screen.
     pub fn foreground(&self) -> Vec<OsString> {
         let found = self.on_screen().map(|process| process.words);
@@ -80,7 +72,11 @@ impl TerminalProbe {
     /// Whether no process but this program could read its keys.
     pub fn reads_alone(&self) -> bool {
         let shown = self.process.zip(self.on_screen());
-        shown.is_none_or(|(started, process)| reads_alone(&process, started)) && self.passes_keys_on()
+        let terminals = self.terminals();
+        let before = terminals.split_last().map_or(&[][..], |(_, before)| before);
+        // One that edits or shows lines is read by what asks there itself; the others pass keys on as they are.
+        let passes_keys_on = |terminal| mode_of(terminal).is_some_and(|mode| !mode.canonical && !mode.echo);
+        shown.is_none_or(|(started, process)| reads_alone(&process, started)) && before.iter().all(passes_keys_on)
     }
 
     fn on_screen(&self) -> Option<Process> {

@@ -29,7 +29,7 @@ const TYPING_LASTS: Duration = Duration::from_secs(3);
 pub const DRAWING_LASTS: Duration = Duration::from_millis(500);
 
 /// Ctrl-U, by which terminals and line editors clear a line.
-const KILL_LINE: &str = "\x15";
+pub const KILL_LINE: &str = "\x15";
 
 /// Return, and Ctrl-C, which leave nothing of a line. Others clear a part of it, or all, as the program likes.
 const ENDING_A_LINE: [u8; 3] = [b'\r', b'\n', 0x03];
@@ -153,8 +153,7 @@ impl Record {
             redrawn.process(bytes, now);
         }
         self.drawn(now);
-        let lines = self.splitter.split(bytes);
-        self.log.add(lines);
+        self.log.add(self.splitter.split(bytes));
     }
 
     /// Replaces the screen by that of a pane, which has changed or not, in its text or in something else.
@@ -165,7 +164,7 @@ impl Record {
         if has_other_text {
             self.redrawn = None;
         }
-        screen.set_drawn_at(self.drawn_at);
+        screen.drawn_at = self.drawn_at;
         self.emulator = screen;
     }
 
@@ -380,6 +379,9 @@ impl Record {
         let known = self.activities.current().map(|known| &known.statement);
         let on_screen = self.activities.on_screen();
         let is_idle = [known, on_screen].iter().all(|it| it.is_some_and(|it| it.activity == Activity::Idle));
+        // The prompt may hide a line that a person has begun, since it was drawn anew. An agent that is known shows all
+        // of its composer.
+        let has_draft = !self.composer_is_empty || self.has_begun_line && self.agent.is_some_and(Agent::is_vouched_for);
         let refusal = match self.probe.mode() {
             _ if self.nudges == Nudges::Off => "takes no nudges (--nudge off)",
             _ if self.end.is_some() => "has ended",
@@ -391,7 +393,7 @@ impl Record {
                 "is being typed into by a person"
             }
             Some(_) if is_idle && self.probe.has_unread() => "has not read what was typed into it",
-            Some(_) if is_idle && (!self.composer_is_empty || self.has_begun_line()) => "has a draft in its composer",
+            Some(_) if is_idle && has_draft => "has a draft in its composer",
             Some(_) if is_idle => return None,
             Some(_) => match known {
                 Some(known) if known.activity != Activity::Idle => phrase(known.activity, known.kind.as_deref()),
@@ -430,18 +432,6 @@ impl Record {
     /// an agent that is known reads its keys one by one.
     pub fn edits_lines(&self) -> bool {
         self.agent.is_some_and(Agent::is_vouched_for) && self.probe.mode().is_some_and(|mode| mode.canonical)
-    }
-
-    /// Whether a person has begun a line that the prompt may hide, since it was drawn anew. An agent that is known
-    /// shows all of its composer.
-    fn has_begun_line(&self) -> bool {
-        self.has_begun_line && self.agent.is_some_and(Agent::is_vouched_for)
-    }
-
-    /// The key that comes before a message where nobody sees what a person types: a line that the terminal keeps may
-    /// have been begun, although the prompt was drawn anew without that.
-    pub fn clearing_line(&self) -> &'static str {
-        if self.edits_lines() { KILL_LINE } else { "" }
     }
 
     /// The keys that clear the composer.

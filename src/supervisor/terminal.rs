@@ -189,7 +189,7 @@ fn spawn(
     let reader = pair.master.try_clone_reader()?;
     let child: Box<dyn Child> = pair.slave.spawn_command(command.builder()).context("starting the command")?;
     // Only the concrete type reports the signal that ended it.
-    let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
+    let mut child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
     let id = i32::try_from(child.id()).ok();
     let process = id.and_then(Pid::from_raw);
     let probe = TerminalProbe { terminal: pair.master.tty_name(), process: id, command: command.words.clone() };
@@ -204,17 +204,13 @@ fn spawn(
     });
     let (pump, events) = (Arc::clone(&output), events.clone());
     thread::spawn(move || {
-        let end = end_of(*child);
+        let status = child.wait();
+        let (exit_code, signal) = status.map_or((None, None), |status| (status.code(), status.signal()));
+        let end = ProcessEnd { at: Instant::now(), exit_code, signal };
         pump.wait_for_rest(&is_done);
         let _ = events.send(WatchEvent::Ended(end));
     });
     Ok((process, output))
-}
-
-fn end_of(mut child: std::process::Child) -> ProcessEnd {
-    let status = child.wait();
-    let (exit_code, signal) = status.map_or((None, None), |status| (status.code(), status.signal()));
-    ProcessEnd { at: Instant::now(), exit_code, signal }
 }
 
 /// The operator's terminal in raw mode, if there is one. Dropping it restores the mode before.

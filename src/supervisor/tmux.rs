@@ -56,7 +56,7 @@ pub struct WatchedPane {
 impl WatchedPane {
     /// Starts watching: the pane is queried at each interval.
     pub fn start(pane: Pane, interval: Duration, record: SharedRecord, events: Sender<WatchEvent>) -> WatchedPane {
-        let mark = WindowMark { tmux: pane.tmux.clone(), pane: pane.id.clone(), before: Mutex::default() };
+        let mark = WindowMark { pane: pane.clone(), before: Mutex::default() };
         let watched =
             WatchedPane { pane, interval, record, events, mark: Arc::new(mark), looked: None, typing: Arc::default() };
         watched.spawn();
@@ -87,9 +87,9 @@ impl WatchedPane {
         let at = Instant::now();
         let unseen = ProcessEnd { at, exit_code: None, signal: None };
         let state = match self.pane.query() {
-            PaneAnswer::Pane(state) => state,
-            PaneAnswer::Gone => return Some(unseen),
-            PaneAnswer::Nothing => {
+            Ok(state) => state,
+            Err(NoPane::Gone) => return Some(unseen),
+            Err(NoPane::Silent) => {
                 let since = *seen.silent_since.get_or_insert(at);
                 return (SILENCE_LASTS <= at - since).then_some(ProcessEnd { at: since, ..unseen });
             }
@@ -127,7 +127,7 @@ impl WatchedPane {
     /// Has tmux send keys, unless it would take or drop them itself by now: it looks and sends at one moment.
     fn send(&self, command: &str) -> bool {
         let look = ["if-shell", "-F", "-t", &self.pane.id, LOSES_KEYS, "display-message -p kept", command];
-        self.pane.tmux.ask(&look).is_some_and(|kept| kept.is_empty())
+        self.pane.ask(&look).is_some_and(|kept| kept.is_empty())
     }
 }
 
@@ -154,7 +154,7 @@ impl Backend for WatchedPane {
 
     /// A pane that is not dead is left alone: a shell that runs there now is the operator's.
     fn relaunch(&mut self) -> Result<()> {
-        self.pane.tmux.ask(&["respawn-pane", "-t", &self.pane.id]).context("tmux starts nothing")?;
+        self.pane.ask(&["respawn-pane", "-t", &self.pane.id]).context("tmux starts nothing")?;
         self.record.lock().relaunched();
         self.spawn();
         Ok(())
@@ -191,7 +191,7 @@ impl TypingTarget for WatchedPane {
     }
 
     fn refresh(&mut self) -> bool {
-        let Some(state) = self.pane.query().pane() else { return false };
+        let Ok(state) = self.pane.query() else { return false };
         let has_changed = self.looked.as_ref().is_some_and(|before| *before != state.capture);
         self.update_record(&state, has_changed, false, Instant::now());
         let takes_keys = self.pane.takes_keys(&state);
@@ -219,7 +219,9 @@ const NO_PANE: &str = "there is no such pane";
 /// A pane, and the command that ran in it at the start.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    tmux: Tmux,
+    /// The variables that no call of tmux inherits: the agent, which is the same user, could read them from the running
+    /// call.
+    withheld: Vec<String>,
     /// `%3`: a name may mean another pane later.
     id: String,
     first_command: String,
@@ -237,22 +239,11 @@ struct PaneState {
     capture: Capture,
 }
 
-/// What tmux answers about a pane.
-enum PaneAnswer {
-    Pane(PaneState),
+/// Why tmux does not show a pane.
+enum NoPane {
     Gone,
     /// tmux cannot be run, or has no server.
-    Nothing,
-}
-
-impl PaneAnswer {
-    /// The pane, if it is there.
-    fn pane(self) -> Option<PaneState> {
-        match self {
-            PaneAnswer::Pane(pane) => Some(pane),
-            PaneAnswer::Gone | PaneAnswer::Nothing => None,
-        }
-    }
+    Silent,
 }
 
 impl Pane {
@@ -261,15 +252,14 @@ impl Pane {
     /// # Errors
     /// Why it cannot be watched.
     pub fn find(name: &str, withheld: Vec<String>) -> Result<Pane, String> {
-        let tmux = Tmux { withheld };
-        let asked = tmux.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
+        let mut pane = Pane { withheld, id: String::new(), first_command: String::new() };
+        let asked = pane.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
         let asked = asked.map_err(|error| format!("tmux cannot be run: {error}"))?;
-        let id = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-        if !asked.status.success() || !id.starts_with('%') {
+        pane.id = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+        if !asked.status.success() || !pane.id.starts_with('%') {
             let why = String::from_utf8_lossy(&asked.stderr).into_owned();
             return Err(if why.trim().is_empty() { NO_PANE.to_owned() } else { why });
         }
-        let mut pane = Pane { tmux, id, first_command: String::new() };
         let state = pane.settled().ok_or(NO_PANE)?;
         if state.is_dead {
             return Err("its process has ended already".to_owned());
@@ -285,13 +275,13 @@ impl Pane {
 
     /// Where the program in it works.
     pub fn directory(&self) -> PathBuf {
-        let asked = self.tmux.ask(&["display-message", "-p", "-t", &self.id, "#{pane_current_path}"]);
+        let asked = self.ask(&["display-message", "-p", "-t", &self.id, "#{pane_current_path}"]);
         PathBuf::from(asked.unwrap_or_default().trim_end_matches('\n'))
     }
 
     /// The command line of the program that has the screen.
     pub fn foreground(&self) -> Vec<OsString> {
-        self.query().pane().map(|state| state.probe.foreground()).unwrap_or_default()
+        self.query().map(|state| state.probe.foreground()).unwrap_or_default()
     }
 
     /// Whether a shell runs there that did not at the start.
@@ -306,10 +296,10 @@ impl Pane {
 
     /// The pane's state when its command is known: a new pane runs tmux itself for a moment, then a shell.
     fn settled(&self) -> Option<PaneState> {
-        let mut state = self.query().pane()?;
+        let mut state = self.query().ok()?;
         for _ in 0..SETTLING_LOOKS {
             thread::sleep(SETTLING_PAUSE);
-            let before = std::mem::replace(&mut state, self.query().pane()?);
+            let before = std::mem::replace(&mut state, self.query().ok()?);
             if state.command == before.command && !state.command.starts_with("tmux") {
                 break;
             }
@@ -318,7 +308,7 @@ impl Pane {
     }
 
     /// Asks tmux in one call, so that the screen and what is said of it are of one moment.
-    fn query(&self) -> PaneAnswer {
+    fn query(&self) -> Result<PaneState, NoPane> {
         // The command comes last, since the agent chooses it, as it does the title on the next line.
         const FIELDS: [&str; 14] = [
             "#{pane_id}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", LOSES_KEYS, "#{pane_tty}",
@@ -329,17 +319,17 @@ impl Pane {
         let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
         let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];
         let display = |format| ["display-message", "-p", "-t", id, format, ";"];
-        let asked = self.tmux.call(&[&display(&fields)[..], &display("#{pane_title}"), &capture].concat());
+        let asked = self.call(&[&display(&fields)[..], &display("#{pane_title}"), &capture].concat());
         let answer = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        let Some((first, rest)) = answer.split_once('\n') else { return PaneAnswer::Nothing };
+        let Some((first, rest)) = answer.split_once('\n') else { return Err(NoPane::Silent) };
         let mut parts = first.splitn(FIELDS.len(), ' ');
         let mut next = || parts.next().unwrap_or_default();
         // About a pane that is gone, tmux answers with empty values.
         if next() != self.id {
-            return PaneAnswer::Gone;
+            return Err(NoPane::Gone);
         }
         let (title, text) = rest.split_once('\n').unwrap_or((rest, ""));
-        PaneAnswer::Pane(PaneState {
+        Ok(PaneState {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
@@ -360,19 +350,10 @@ impl Pane {
     /// Its last lines, for the log. They are joined as before they were wrapped, so that no credential is cut in two.
     fn last_lines(&self) -> Option<Vec<String>> {
         let first = format!("-{HISTORY_LINES}");
-        let text = self.tmux.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
+        let text = self.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
         Some(LineSplitter::default().split(text.as_bytes()))
     }
-}
 
-/// Calls the program `tmux`.
-#[derive(Clone, Debug)]
-struct Tmux {
-    /// The variables that no call inherits: the agent, which is the same user, could read them from the running call.
-    withheld: Vec<String>,
-}
-
-impl Tmux {
     /// What tmux prints; None if it fails.
     fn ask(&self, arguments: &[&str]) -> Option<String> {
         let output = self.call(arguments).ok()?;
@@ -404,8 +385,7 @@ const MARK: &str = "⚠ ";
 /// It stands before the operator's own format of the window's name, and no word of the agent's is part of it: tmux runs
 /// what stands in `#(…)`.
 struct WindowMark {
-    tmux: Tmux,
-    pane: String,
+    pane: Pane,
     /// The window's formats before the mark was set; None for a format that it had from the global options.
     before: Mutex<Option<[Option<String>; 2]>>,
 }
@@ -427,7 +407,7 @@ impl WindowMark {
                 for (format, before) in FORMATS.iter().zip(formats) {
                     match before {
                         Some(before) => self.set_option(format, &before),
-                        None => self.tmux.ask(&["set-option", "-w", "-u", "-t", &self.pane, format]),
+                        None => self.pane.ask(&["set-option", "-w", "-u", "-t", &self.pane.id, format]),
                     };
                 }
             }
@@ -438,7 +418,7 @@ impl WindowMark {
     fn set_option(&self, format: &str, value: &str) -> Option<String> {
         // In an argument, tmux takes a semicolon at its end for the end of the command.
         let escaped = value.strip_suffix(';').map_or(value.to_owned(), |value| format!("{value}\\;"));
-        self.tmux.ask(&["set-option", "-w", "-t", &self.pane, format, &escaped])
+        self.pane.ask(&["set-option", "-w", "-t", &self.pane.id, format, &escaped])
     }
 
     fn of_window(&self, format: &str) -> Option<String> {
@@ -446,7 +426,7 @@ impl WindowMark {
     }
 
     fn ask(&self, command: &[&str], format: &str) -> Option<String> {
-        let answer = self.tmux.ask(&[command, &["-t", &self.pane, format]].concat())?;
+        let answer = self.pane.ask(&[command, &["-t", &self.pane.id, format]].concat())?;
         Some(answer.trim_end_matches('\n').to_owned())
     }
 }

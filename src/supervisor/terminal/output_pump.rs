@@ -99,10 +99,7 @@ impl OutputPump {
     }
 
     fn print_inserts(&self, passed: Boundary) -> Result<(), Errno> {
-        match passed.is_ground() {
-            true => print(&std::mem::take(&mut *lock(&self.inserts))),
-            false => Ok(()),
-        }
+        if passed.is_ground() { print(&std::mem::take(&mut *lock(&self.inserts))) } else { Ok(()) }
     }
 
     /// Whether the agent is blocked by the reader of stdout.
