@@ -180,7 +180,8 @@ impl Emulator {
     /// Adopts a size, and returns the one before.
     pub fn resize(&mut self, (rows, columns): (u16, u16)) -> (u16, u16) {
         let (size, before) = ((at_least_one(rows), at_least_one(columns)), self.size());
-        self.catch_panic(size, |parser| parser.set_size(size.0, size.1));
+        let adopt = |parser: &mut Parser<OutOfBand>| parser.set_size(size.0, size.1);
+        self.catch_panic(adopt).or_else(|| self.catch_panic(adopt));
         before
     }
 
@@ -262,16 +263,13 @@ impl Emulator {
     }
 
     fn parse(&mut self, bytes: &[u8]) {
-        self.catch_panic(self.parser.screen().size(), |parser| parser.process(bytes));
+        self.catch_panic(|parser| parser.process(bytes));
     }
 
     /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty
     /// until something is drawn, while the program's terminal shows more.
-    fn catch_panic<T>(
-        &mut self,
-        size: (NonZeroU16, NonZeroU16),
-        body: impl FnOnce(&mut Parser<OutOfBand>) -> T,
-    ) -> Option<T> {
+    fn catch_panic<T>(&mut self, body: impl FnOnce(&mut Parser<OutOfBand>) -> T) -> Option<T> {
+        let size = self.parser.screen().size();
         let done = catch_unwind(AssertUnwindSafe(|| body(&mut self.parser)));
         if done.is_err() {
             self.parser = parser(size);
@@ -313,7 +311,7 @@ impl Emulator {
     /// The screen as it is now; `mode` is that of the terminal.
     pub fn current_look(&mut self, mode: Option<LineMode>, now: Instant) -> Look {
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
-        let look = self.catch_panic(self.parser.screen().size(), look_at).unwrap_or_default();
+        let look = self.catch_panic(look_at).unwrap_or_default();
         Look { mode, is_still, ..look }
     }
 }

@@ -144,13 +144,10 @@ impl HookEvent {
     }
 }
 
-/// The state that an event of this name reports, and the kind of question if it asks one.
-fn meaning<'a>(
-    name: &str,
-    kind: Option<&'a str>,
-    notification: &str,
-    message: &str,
-) -> Option<(Activity, Option<&'a str>)> {
+/// The state that an event reports, and the kind of question if it asks one.
+type Meaning<'a> = Option<(Activity, Option<&'a str>)>;
+
+fn meaning<'a>(name: &str, kind: Option<&'a str>, notification: &str, message: &str) -> Meaning<'a> {
     let asks = |kind| Some((Activity::Waiting, Some(kind)));
     let is_idle = Some((Activity::Idle, None));
     match name {

@@ -318,14 +318,9 @@ impl Keeper {
 
 /// The columns of a row that differ from what was last written of its process. `at` converts to the database's clock;
 /// `zone` is for times without one.
-fn changes(
-    written: Option<&Snapshot>,
-    snapshot: &Snapshot,
-    at: impl Fn(Instant) -> DateTime<Utc>,
-    zone: Tz,
-) -> Changes {
-    let (is_first, unwritten) = (written.is_none(), Snapshot::default());
-    let before = written.unwrap_or(&unwritten);
+fn changes(before: Option<&Snapshot>, snapshot: &Snapshot, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> Changes {
+    let (is_first, unwritten) = (before.is_none(), Snapshot::default());
+    let before = before.unwrap_or(&unwritten);
     let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| DbInstant(at(seen)));
     let end = snapshot.end.filter(|_| before.end.is_none());
     Changes {

@@ -3,8 +3,7 @@
 //! All bytes pass both ways unchanged: the operator's terminal is in raw mode meanwhile, and restored at the end.
 //! Without a terminal, stdin is typed, and its end is not passed on: a nudge may still come.
 
-mod keyboard;
-mod output_pump;
+mod streams;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdin, stdout};
@@ -25,8 +24,7 @@ use super::{Backend, ProcessEnd, SharedRecord, TerminalProbe, WatchEvent};
 use crate::rules::Id;
 use crate::screen::VARIABLE;
 use crate::text::redact;
-use keyboard::Keyboard;
-use output_pump::OutputPump;
+use streams::{Keyboard, OutputPump};
 
 /// The command of a session, and how it is started.
 #[derive(Clone, Debug)]
