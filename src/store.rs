@@ -11,10 +11,14 @@ pub mod hosts;
 pub mod read;
 pub mod work;
 
+pub use connect::open::{Store, Url};
 pub use db::Db;
 pub use db::connection::{Abort, Access, DbConnection, Durable, Ending, Finish, Timeouts};
+pub use db::errors::Refused;
 pub use db::lists::Label;
+pub use db::types::IdType;
 pub use db::written::Writes;
+pub use hosts::rights::Purpose;
 pub use work::candidates::Nominated;
 pub(crate) use work::subject::for_kind;
 pub use work::subject::{Lock, Subject, has_any, read_alone, read_together, take_alone};

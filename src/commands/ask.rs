@@ -15,11 +15,9 @@ use crate::report::{Answered, ByHost, ask_named};
 use crate::rules::display::counted;
 use crate::rules::request::{Asked, Request};
 use crate::settings::{Environment, find_database, notify, policy, table};
-use crate::store::hosts::links::HostUrl;
-use crate::store::hosts::links::{HostStep, plain_path};
-use crate::store::hosts::rights::Purpose;
+use crate::store::hosts::links::{HostStep, HostUrl, plain_path};
 use crate::store::work::ledger::record_host_call;
-use crate::store::{Abort, Access, Timeouts};
+use crate::store::{Abort, Access, Purpose, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 

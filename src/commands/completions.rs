@@ -24,10 +24,9 @@ use crate::rules::Kind;
 use crate::rules::request::Request;
 use crate::settings::table::all;
 use crate::settings::{Environment, TypedSettings, complete, find_database};
-use crate::store::hosts::rights::Purpose;
 use crate::store::work::exemptions::Exempts;
 use crate::store::work::find;
-use crate::store::{Access, Label, Timeouts};
+use crate::store::{Access, Label, Purpose, Timeouts};
 use crate::text::redact;
 
 /// The variable by which a shell asks; no setting.

@@ -22,9 +22,8 @@ use super::terminal::{print_wrapped, say};
 use crate::cli::{DemoAt, DemoFlags};
 use crate::conclusion::{Conclusion, config, usage};
 use crate::report::{Detail, Format, Report, page};
-use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{Wanted, migrate};
-use crate::store::{Access, Db, DbConnection, Timeouts};
+use crate::store::{Access, Db, DbConnection, Timeouts, Url};
 use crate::sweep::{self, Cancel, Options};
 use crate::text::redact;
 
@@ -54,12 +53,12 @@ struct Scene {
 
 pub fn run(flags: &DemoFlags, databases: &[String]) -> Result<Conclusion> {
     let is_kept = flags.keep || flags.at.is_some() || !databases.is_empty();
-    let home = Home::make(databases, is_kept)?;
-    let url = Url::Sqlite(home.file.clone());
+    let (file, _temporary) = make_file(databases, is_kept)?;
+    let url = Url::Sqlite(file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, &Wanted::default())?;
     happen(&mut db, "company.sql")?;
-    let at = redact(&format!("sqlite://{}", home.file.display()));
+    let at = redact(&format!("sqlite://{}", file.display()));
     let rows = text(&mut db, "board.sql")?;
     say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&rows)));
     if flags.at == Some(DemoAt::Start) {
@@ -156,36 +155,30 @@ fn between(text: &str, mark: &str, draw: impl Fn(&str) -> String) -> String {
     text.split(mark).enumerate().map(|(n, part)| if n % 2 == 1 { draw(part) } else { part.to_owned() }).collect()
 }
 
-/// Where the database is. A directory of its own is removed at the end, also after an error.
-struct Home {
-    file: PathBuf,
-    _temporary: Option<TempDir>,
-}
-
-impl Home {
-    fn make(databases: &[String], is_kept: bool) -> Result<Home> {
-        let [url] = databases else {
-            if !databases.is_empty() {
-                return Err(usage("--database: the demo makes one file, and several databases are named").into());
-            }
-            let mut directory = tempfile::Builder::new()
-                .prefix("sweep-demo-")
-                .permissions(Permissions::from_mode(0o700))
-                .tempdir()
-                .map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
+/// Makes the file of the database. A directory of its own is removed at the end, also after an error, unless it is kept.
+fn make_file(databases: &[String], is_kept: bool) -> Result<(PathBuf, Option<TempDir>)> {
+    let refuse = |why: String| usage(format!("--database: {why}"));
+    let (file, temporary) = match databases {
+        [] => {
+            let permissions = Permissions::from_mode(0o700);
+            let directory = tempfile::Builder::new().prefix("sweep-demo-").permissions(permissions).tempdir();
+            let mut directory =
+                directory.map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
             directory.disable_cleanup(is_kept);
-            let file = directory.path().join("acme.db");
-            Url::Sqlite(file.clone()).create()?;
-            return Ok(Home { file, _temporary: Some(directory) });
-        };
-        let Url::Sqlite(file) = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))? else {
-            return Err(usage("--database: the demo makes a SQLite file, expected sqlite://PATH").into());
-        };
-        if file.exists() {
-            let file = file.display();
-            return Err(usage(format!("--database: {file} exists already, and the demo makes a new file")).into());
+            (directory.path().join("acme.db"), Some(directory))
         }
-        Url::Sqlite(file.clone()).create()?;
-        Ok(Home { file, _temporary: None })
-    }
+        [url] => match Url::parse(url).map_err(refuse)? {
+            Url::Sqlite(file) if file.exists() => {
+                let why = format!("{} exists already, and the demo makes a new file", file.display());
+                return Err(refuse(why).into());
+            }
+            Url::Sqlite(file) => (file, None),
+            Url::Postgres(..) => {
+                return Err(refuse("the demo makes a SQLite file, expected sqlite://PATH".to_owned()).into());
+            }
+        },
+        _ => return Err(refuse("the demo makes one file, and several databases are named".to_owned()).into()),
+    };
+    Url::Sqlite(file.clone()).create()?;
+    Ok((file, temporary))
 }

@@ -17,13 +17,10 @@ use crate::report::{exemption, grid};
 use crate::rules::display::{HumanDuration, format_utc};
 use crate::rules::{Id, Kind, Whose};
 use crate::settings::Environment;
-use crate::store::db::errors::Refused;
-use crate::store::db::types::IdType;
-use crate::store::hosts::rights::Purpose;
 use crate::store::work::exemptions::{self, Exempt, Exempted, Given, WantedExemption};
 use crate::store::work::find::{self, CalledSo};
 use crate::store::work::quarantine::{self, FailingSubject};
-use crate::store::{Db, Label};
+use crate::store::{Db, IdType, Label, Purpose, Refused};
 use crate::text::redact;
 
 pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {

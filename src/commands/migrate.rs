@@ -8,11 +8,10 @@ use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::rules::display::counted;
 use crate::settings::{Environment, create_database, find_database};
-use crate::store::Access;
-use crate::store::connect::open::Url;
 use crate::store::hosts::migrate::{
     Extent, Listen, Removal, Superuser, Wanted, migrate, plan, print, print_removal, removal, uninstall,
 };
+use crate::store::{Access, Url};
 use crate::sweep::Cancel;
 use crate::text::redact;
 

@@ -4,10 +4,7 @@ use anyhow::{Error, Result};
 
 use crate::rules::Kind;
 use crate::settings::{Environment, find_database, policy};
-use crate::store::connect::open::{Store, Url};
-use crate::store::db::errors::Refused;
-use crate::store::hosts::rights::Purpose;
-use crate::store::{Abort, Access, Db, Timeouts};
+use crate::store::{Abort, Access, Db, Purpose, Refused, Store, Timeouts, Url};
 
 pub struct OpenDatabase {
     url: Url,

@@ -5,6 +5,7 @@ mod documents;
 mod filters;
 mod json_schemas;
 mod map;
+mod names;
 mod promises;
 mod times;
 mod voice;

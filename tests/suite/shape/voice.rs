@@ -10,8 +10,8 @@ use regex::Regex;
 use super::architecture::files;
 
 /// The comments of each directory: an ending of its files, and what begins a comment in them.
-const COMMENTED: [(&str, &str, &[&str]); 3] =
-    [("tests", "rs", RUST), ("benches", "rs", RUST), ("migrations", "sql", &["--", "{#-"])];
+const COMMENTED: [(&str, &str, &[&str]); 4] =
+    [("src", "rs", RUST), ("tests", "rs", RUST), ("benches", "rs", RUST), ("migrations", "sql", &["--", "{#-"])];
 
 const RUST: &[&str] = &["///", "//!", "//"];
 
