@@ -22,7 +22,7 @@ use crate::conclusion::Conclusion;
 use crate::report::Format;
 use crate::settings::{CommonFlags, Environment, complete};
 use crate::telemetry::{self, Audience, Loudness};
-use terminal::{Layout, OutputOptions};
+use terminal::Layout;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
@@ -30,8 +30,11 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // What sweeps log of copies that are gone in a moment is of no use to anybody who did not ask for it.
     let is_on_copies = matches!(command, Some(Command::Host(_))) && verbose == 0;
     let loudness = Loudness::of(quiet || is_on_copies, verbose);
-    let layout = if format == Format::Table { Layout::Table } else { Layout::Json };
-    let output = OutputOptions { layout, is_quiet: quiet };
+    let layout = match format {
+        Format::Table if quiet => Layout::Quiet,
+        Format::Table => Layout::Table,
+        Format::Json | Format::Ndjson => Layout::Json,
+    };
     let environment = match command {
         // What is about the program alone works whatever is set.
         Some(Command::Completions(flags)) => return completions::run(&flags),
@@ -54,7 +57,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let ran = match command {
         None => run::run(sweep, format, loudness, environment),
         Some(Command::Daemon(scope)) => services::daemon(scope, typed, environment),
-        Some(Command::Migrate(flags)) => migrate::run(flags, output, environment),
+        Some(Command::Migrate(flags)) => migrate::run(flags, layout, environment),
         Some(Command::Status(flags)) => look::status(flags, layout, environment),
         Some(Command::Attention(flags)) => look::attention(flags, layout, environment),
         Some(Command::Page) => services::page(environment),
@@ -63,11 +66,11 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Mcp(flags)) => services::mcp(flags, environment),
         Some(Command::Host(command)) => host::run(&command, layout, environment),
-        Some(Command::Wake(flags)) => ask::wake(flags, output, environment),
-        Some(Command::Session(command)) => ask::session(command, output, environment),
-        Some(Command::Step(command)) => ask::step(command, output, environment),
-        Some(Command::Exempt(command)) => left_alone::exempt(command, output, environment),
-        Some(Command::Quarantine(command)) => left_alone::quarantine(command, output, environment),
+        Some(Command::Wake(flags)) => ask::wake(flags, layout, environment),
+        Some(Command::Session(command)) => ask::session(command, layout, environment),
+        Some(Command::Step(command)) => ask::step(command, layout, environment),
+        Some(Command::Exempt(command)) => left_alone::exempt(command, layout, environment),
+        Some(Command::Quarantine(command)) => left_alone::quarantine(command, layout, environment),
         Some(Command::Config) => config::run(layout, typed.file.as_deref(), environment),
         Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::terminal::{Layout, OutputOptions, say};
+use super::terminal::{Layout, say};
 use crate::cli::{AskerFlag, NudgeFlags, SessionCommand, SessionFlags, StepCommand, StepFlags, WakeFlags};
 use crate::conclusion::{Conclusion, config, some_failed, unavailable};
 use crate::notify::{HttpClient, HttpMessage, SendError, Target};
@@ -21,11 +21,11 @@ use crate::store::{Abort, Access, Purpose, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 
-pub fn wake(flags: WakeFlags, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
-    ask(Request::Wake, flags.issue_or_step, None, flags.asker, output, environment)
+pub fn wake(flags: WakeFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    ask(Request::Wake, flags.issue_or_step, None, flags.asker, layout, environment)
 }
 
-pub fn session(command: SessionCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+pub fn session(command: SessionCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let (request, SessionFlags { session, asker }, message) = match command {
         SessionCommand::Nudge(NudgeFlags { session, message }) => (Request::Nudge, session, message),
         SessionCommand::Relaunch(session) => (Request::Relaunch, session, None),
@@ -33,15 +33,15 @@ pub fn session(command: SessionCommand, output: OutputOptions, environment: &Env
         SessionCommand::Resume(session) => (Request::Resume, session, None),
         SessionCommand::Heartbeat(session) => (Request::Heartbeat, session, None),
     };
-    ask(request, session, message, asker, output, environment)
+    ask(request, session, message, asker, layout, environment)
 }
 
-pub fn step(command: StepCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+pub fn step(command: StepCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let (request, StepFlags { step, asker }) = match command {
         StepCommand::Skip(step) => (Request::SkipStep, step),
         StepCommand::Fail(step) => (Request::FailStep, step),
     };
-    ask(request, step, None, asker, output, environment)
+    ask(request, step, None, asker, layout, environment)
 }
 
 fn ask(
@@ -49,7 +49,7 @@ fn ask(
     name: String,
     message: Option<String>,
     asker: AskerFlag,
-    output: OutputOptions,
+    layout: Layout,
     environment: &Environment,
 ) -> Result<Conclusion> {
     let asked = Asked { request, by: environment.person(asker.name)? };
@@ -76,11 +76,11 @@ fn ask(
             noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
         })?;
     }
-    match output.layout {
-        Layout::Table => {
+    match layout {
+        Layout::Table | Layout::Quiet => {
             let (kind, name, by) = (answered.kind, answered.label.name(), redact(&asked.by));
             let done = if answered.by_host.is_none() { done(request) } else { "Its host goes on" };
-            output.confirm(&format!("{done}: {kind} {name}, asked for by {by}\n"));
+            layout.confirm(&format!("{done}: {kind} {name}, asked for by {by}\n"));
         }
         Layout::Json => say(&format!("{:#}\n", answered.json(&asked))),
     }

@@ -114,7 +114,7 @@ pub fn test_notifications(layout: Layout, environment: &Environment) -> Result<C
             let delivered = results.iter().filter(|(_, result)| result.is_ok());
             say_done("notify test", &delivered.map(|(name, _)| name.to_string()).collect::<Vec<_>>(), &failed);
         }
-        Layout::Table => results.iter().for_each(|(name, result)| match result {
+        Layout::Table | Layout::Quiet => results.iter().for_each(|(name, result)| match result {
             Ok(()) => print_wrapped(&format!("{name}: delivered\n")),
             Err(why) => print_wrapped(&format!("{name}: failed: {why}\n")),
         }),

@@ -55,7 +55,7 @@ fn new(HostNewFlags { directory }: &HostNewFlags, layout: Layout, environment: &
         names.join("\n  ")
     );
     match layout {
-        Layout::Table => say(&text),
+        Layout::Table | Layout::Quiet => say(&text),
         Layout::Json => say_done("host new", &names, &[]),
     }
     Ok(())

@@ -10,7 +10,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::open_database::OpenDatabase;
-use super::terminal::OutputOptions;
+use super::terminal::Layout;
 use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, QuarantineCommand, ReleaseFlags, read_subject};
 use crate::conclusion::{Conclusion, usage};
 use crate::report::{exemption, grid};
@@ -23,7 +23,7 @@ use crate::store::work::quarantine::{self, FailingSubject};
 use crate::store::{Db, IdType, Label, Purpose, Refused};
 use crate::text::redact;
 
-pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+pub fn exempt(command: ExemptCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     match command {
         ExemptCommand::Add(ExemptFlags { what: ExemptName { of, name }, reason, until }) => {
             let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
@@ -39,7 +39,7 @@ pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Envir
             };
             let (name, end, reason) = (label.name(), end_of(row.exemption.until), redact(&row.exemption.reason));
             let text = format!("{given}: {of} {name}, until {end}: {reason}\n");
-            output.confirm_done(&text, "exempt add", &[format!("{of} {name}")]);
+            layout.confirm_done(&text, "exempt add", &[format!("{of} {name}")]);
         }
         ExemptCommand::Remove(ExemptName { of, name }) => {
             let removed = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
@@ -50,24 +50,24 @@ pub fn exempt(command: ExemptCommand, output: OutputOptions, environment: &Envir
                 undo(opened, of, &name, "exempt", find, |db, id| exemptions::take_back(db, of, id))
             })?;
             let text = format!("No longer exempt: {of} {removed}\n");
-            output.confirm_done(&text, "exempt remove", &[format!("{of} {removed}")]);
+            layout.confirm_done(&text, "exempt remove", &[format!("{of} {removed}")]);
         }
         ExemptCommand::List => {
             let (rows, more, now) = read_list(environment, exemptions::oldest, exempt_label)?;
             let json = |(label, row): &(Label, Exempted)| exemption(label, row, now);
-            output.layout.print_list("exemptions", (&rows, more), json, |rows| exemption_table(rows, now));
+            layout.print_list("exemptions", (&rows, more), json, |rows| exemption_table(rows, now));
         }
     }
     Ok(Conclusion::Done)
 }
 
-pub fn quarantine(command: QuarantineCommand, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+pub fn quarantine(command: QuarantineCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     match command {
         QuarantineCommand::List => {
             let label =
                 |db: &mut Db, kinds: &[Kind], row: &FailingSubject| find::label_of_row(db, kinds, &row.kind, &row.id);
             let (rows, more, now) = read_list(environment, quarantine::longest, label)?;
-            output.layout.print_list("quarantine", (&rows, more), failure_json, |rows| failure_table(rows, now));
+            layout.print_list("quarantine", (&rows, more), failure_json, |rows| failure_table(rows, now));
         }
         QuarantineCommand::Release(ReleaseFlags { subject, all }) => {
             let one = if all { None } else { Some(read_subject(subject, &["quarantine", "release"])?) };
@@ -84,7 +84,7 @@ pub fn quarantine(command: QuarantineCommand, output: OutputOptions, environment
                 (_, [_]) => "Released 1 subject; the next sweep examines it again\n".to_owned(),
                 (_, all) => format!("Released {} subjects; the next sweep examines them again\n", all.len()),
             };
-            output.confirm_done(&text, "quarantine release", &released);
+            layout.confirm_done(&text, "quarantine release", &released);
         }
     }
     Ok(Conclusion::Done)

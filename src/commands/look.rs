@@ -70,7 +70,7 @@ fn overviews<P: OverviewPart + Serialize>(
     let all: Vec<Read<P>> = all.collect();
     let conclusion = |read: &Result<_>| read.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
     match layout {
-        Layout::Table => {
+        Layout::Table | Layout::Quiet => {
             for (place, (name, read)) in all.iter().enumerate() {
                 say(&heading(place == 0, name));
                 say(&read.as_ref().map_or_else(failure, |read| page::wrapped(&table(read))));

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::host;
-use super::terminal::{Layout, OutputOptions, is_confirmed, is_interactive, print_wrapped, prompt, say};
+use super::terminal::{Layout, is_confirmed, is_interactive, print_wrapped, prompt, say};
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::rules::display::counted;
@@ -15,10 +15,10 @@ use crate::store::{Access, Url};
 use crate::sweep::Cancel;
 use crate::text::redact;
 
-pub fn run(flags: MigrateFlags, output: OutputOptions, environment: &Environment) -> Result<Conclusion> {
+pub fn run(flags: MigrateFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let url = find_database(environment)?;
     if flags.uninstall {
-        return remove(&url, &flags, output);
+        return remove(&url, &flags, layout);
     }
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
         return Err(usage("--with-listen: only PostgreSQL can notify of runs that end").into());
@@ -40,18 +40,18 @@ pub fn run(flags: MigrateFlags, output: OutputOptions, environment: &Environment
         [] => format!("The schema is up to date (host {name}).\n"),
         ran => format!("Migrated (host {name}):\n  {}\n", ran.join("\n  ")),
     };
-    output.confirm_done(&text, "migrate", &plan.missing);
+    layout.confirm_done(&text, "migrate", &plan.missing);
     if let Url::Sqlite(path) = &url {
-        output.confirm(&format!("Database: {}\n", redact(&path.to_string_lossy())));
+        layout.confirm(&format!("Database: {}\n", redact(&path.to_string_lossy())));
         if let Some(folder) = &flags.host_dir {
             let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-            output.confirm(&format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
+            layout.confirm(&format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
         }
     }
     Ok(Conclusion::Done)
 }
 
-fn remove(url: &Url, flags: &MigrateFlags, output: OutputOptions) -> Result<Conclusion> {
+fn remove(url: &Url, flags: &MigrateFlags, layout: Layout) -> Result<Conclusion> {
     let access = if flags.print { Access::ReadOnly } else { Access::Write };
     let mut db = url.connect(access)?;
     let extent = if flags.keep_ledger { Extent::AllButTheLedger } else { Extent::Everything };
@@ -63,8 +63,8 @@ fn remove(url: &Url, flags: &MigrateFlags, output: OutputOptions) -> Result<Conc
     if !flags.yes && !is_interactive() {
         return Err(usage("nothing was removed: --uninstall asks at a terminal; elsewhere, add --yes").into());
     }
-    match output.layout {
-        Layout::Table => print_wrapped(&shown(&removal)),
+    match layout {
+        Layout::Table | Layout::Quiet => print_wrapped(&shown(&removal)),
         Layout::Json => prompt(&shown(&removal)),
     }
     if !flags.yes && !is_confirmed("Remove all of this?", &Cancel::default()) {
@@ -73,7 +73,7 @@ fn remove(url: &Url, flags: &MigrateFlags, output: OutputOptions) -> Result<Conc
     }
     let removed = uninstall(&mut db, extent).map_err(|error| url.explain(error))?;
     let text = format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  "));
-    output.confirm_done(&text, "migrate --uninstall", &removed.folders);
+    layout.confirm_done(&text, "migrate --uninstall", &removed.folders);
     Ok(Conclusion::Done)
 }
 

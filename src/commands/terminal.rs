@@ -58,6 +58,8 @@ pub fn prompt(text: &str) {
 pub enum Layout {
     /// For people.
     Table,
+    /// For people who do not want to hear what was done.
+    Quiet,
     /// One document.
     Json,
 }
@@ -66,7 +68,7 @@ impl Layout {
     /// Prints one document, in one of its two forms.
     pub fn print(self, table: impl FnOnce() -> String, document: impl FnOnce() -> Value) {
         match self {
-            Layout::Table => print_wrapped(&table()),
+            Layout::Table | Layout::Quiet => print_wrapped(&table()),
             Layout::Json => say(&format!("{:#}\n", document())),
         }
     }
@@ -87,33 +89,24 @@ impl Layout {
             list
         };
         self.print(|| table(&rows[..rows.len().min(ROWS_MAX)]), document);
-        if self == Layout::Table && ROWS_MAX < rows.len() {
+        if self != Layout::Json && ROWS_MAX < rows.len() {
             let left_out = (rows.len() - ROWS_MAX) as i64 + more;
             let shown = if more == 0 { "all".to_owned() } else { format!("{} of all", rows.len()) };
             say(&format!("  … and {left_out} more: --output json shows {shown}\n"));
         }
     }
-}
 
-/// How a command says what it has done.
-#[derive(Clone, Copy, Debug)]
-pub struct OutputOptions {
-    pub layout: Layout,
-    pub is_quiet: bool,
-}
-
-impl OutputOptions {
     /// Confirms what was done to people who want to hear it.
     pub fn confirm(self, text: &str) {
-        if self.layout == Layout::Table && !self.is_quiet {
+        if self == Layout::Table {
             print_wrapped(text);
         }
     }
 
     /// Confirms what a command has done: in JSON by the names of all that it was done to.
     pub fn confirm_done(self, text: &str, command: &str, done: &[String]) {
-        match self.layout {
-            Layout::Table => self.confirm(text),
+        match self {
+            Layout::Table | Layout::Quiet => self.confirm(text),
             Layout::Json => say_done(command, done, &[]),
         }
     }

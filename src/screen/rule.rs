@@ -117,26 +117,25 @@ impl Rule {
         if !holds {
             return None;
         }
-        let Some(screen) = &self.screen else {
-            return Some(self.statement(agent, "title or terminal mode".to_owned(), &look.before_cursor, None));
+        let (lines, question, resumes) = match &self.screen {
+            None => ("title or terminal mode".to_owned(), look.before_cursor.as_str(), None),
+            Some(screen) => {
+                let found = screen.captures(&text.text)?;
+                let whole = found.get(0)?;
+                let (first, last) = (text.row_of(whole.start()), text.row_of(whole.end()));
+                let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
+                let named = |name: &str| found.name(name).map(|part| part.as_str());
+                (lines, named("question").unwrap_or_default(), named("resumes"))
+            }
         };
-        let found = screen.captures(&text.text)?;
-        let whole = found.get(0)?;
-        let (first, last) = (text.row_of(whole.start()), text.row_of(whole.end()));
-        let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
-        let named = |name: &str| found.name(name).map(|part| part.as_str());
-        Some(self.statement(agent, lines, named("question").unwrap_or_default(), named("resumes")))
-    }
-
-    fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
-        Statement {
+        Some(Statement {
             activity: self.state,
             kind: self.kind.clone(),
             question: question_of(question),
             resumes: resumes.map(redact),
             source: StatementSource::Screen,
             evidence: format!("screen, rule {agent}/{}, {lines}", self.id),
-        }
+        })
     }
 }
 

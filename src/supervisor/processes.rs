@@ -102,21 +102,17 @@ impl Process {
         if depth == 0 || self.is_agent_itself() || !(is_launcher || self.is_runner()) {
             return self;
         }
-        let shown = self.children().into_iter().filter_map(|child| self.shows(child));
+        // What a child of a launcher has on the screen: itself, if it is in the foreground; if it has a terminal of its
+        // own, what is in the foreground there.
+        let shown = self.children().into_iter().filter_map(|child| match child.terminal == self.terminal {
+            true => Some(child).filter(|child| child.group == child.foreground),
+            false => Process::find(child.foreground),
+        });
         let mut shown: Vec<Process> = shown.map(|process| process.looked_through(depth - 1)).collect();
         match shown.iter().position(Process::is_agent) {
             Some(agent) => shown.swap_remove(agent),
             None if is_launcher && !shown.is_empty() => shown.swap_remove(0),
             None => self,
-        }
-    }
-
-    /// What a child of a launcher has on the screen: itself, if it is in the foreground; if it has a terminal of its
-    /// own, what is in the foreground there.
-    fn shows(&self, child: Process) -> Option<Process> {
-        match child.terminal == self.terminal {
-            true => Some(child).filter(|child| child.group == child.foreground),
-            false => Process::find(child.foreground),
         }
     }
 
@@ -451,6 +447,8 @@ fn is_part_of(process: &Process, agent: &Process) -> bool {
         Some(canonicalize(&path).unwrap_or(path))
     };
     let (program, agents_script) = (process.executable(), script(agent, &agent.words));
+    let name = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    let needs_script = name.is_none_or(|name| is_runner(&name) || is_shell_name(&name));
     let is_installed_with = |program: &Path| {
         let of_agent = agents_script.as_deref().and_then(installed_in);
         of_agent.is_some() && installed_in(program) == of_agent
@@ -460,15 +458,10 @@ fn is_part_of(process: &Process, agent: &Process) -> bool {
             (Some(its), Some(agents)) => {
                 its == *agents || package(&its).is_some_and(|its| Some(its) == package(agents))
             }
-            (None, None) => program.as_deref().is_some_and(|program| !needs_script(program)),
+            (None, None) => !needs_script,
             _ => false,
         };
     names_it(&its_words) && (is_same || program.is_some_and(|it| is_installed_with(&it) && names_it(&[it.into()])))
-}
-
-fn needs_script(program: &Path) -> bool {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    is_runner(&name) || is_shell_name(&name)
 }
 
 /// The directory into which npm has installed this file, with other packages.

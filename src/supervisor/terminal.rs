@@ -168,13 +168,11 @@ fn open() -> Result<PtyPair> {
 
 /// The size of the operator's terminal, or 24 by 80 if there is none.
 fn window_size() -> PtySize {
-    let size = tcgetwinsize(stdout()).or_else(|_| tcgetwinsize(stdin()));
-    match size {
-        Ok(size) if 0 < size.ws_row && 0 < size.ws_col => {
-            PtySize { rows: size.ws_row, cols: size.ws_col, pixel_width: size.ws_xpixel, pixel_height: size.ws_ypixel }
-        }
-        _ => PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 },
-    }
+    let size = tcgetwinsize(stdout()).or_else(|_| tcgetwinsize(stdin())).ok();
+    let size = size.filter(|size| 0 < size.ws_row && 0 < size.ws_col);
+    let size = size.map(|size| (size.ws_row, size.ws_col, size.ws_xpixel, size.ws_ypixel));
+    let (rows, cols, pixel_width, pixel_height) = size.unwrap_or((24, 80, 0, 0));
+    PtySize { rows, cols, pixel_width, pixel_height }
 }
 
 /// Starts the command, a thread that passes its output on, and one that waits for its end.
