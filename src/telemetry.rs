@@ -3,7 +3,7 @@
 //! and a priority for each line: there no line has a time of its own, and each begins with its priority, as
 //! sd-daemon(3) has it.
 
-use std::fmt::{self, Debug, Display, Formatter};
+use std::fmt::{self, Debug};
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -141,21 +141,17 @@ fn is_journal(environment: &Environment) -> bool {
 }
 
 /// What an error begins with that is no log.
-pub fn mark_of_errors(environment: &Environment) -> impl Display + use<> {
-    if is_journal(environment) { Priority(Level::ERROR).to_string() } else { String::new() }
+pub fn mark_of_errors(environment: &Environment) -> &'static str {
+    if is_journal(environment) { priority(Level::ERROR) } else { "" }
 }
 
 /// How much a line matters to the journal: `<3>` is an error.
-struct Priority(Level);
-
-impl Display for Priority {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        f.write_str(match self.0 {
-            Level::ERROR => "<3>",
-            Level::WARN => "<4>",
-            Level::INFO => "<6>",
-            _ => "<7>",
-        })
+fn priority(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "<3>",
+        Level::WARN => "<4>",
+        Level::INFO => "<6>",
+        _ => "<7>",
     }
 }
 
@@ -169,7 +165,7 @@ where
     F: FormatEvent<S, N>,
 {
     fn format_event(&self, context: &FmtContext<S, N>, mut writer: Writer, event: &Event) -> fmt::Result {
-        write!(writer, "{}", Priority(*event.metadata().level()))?;
+        writer.write_str(priority(*event.metadata().level()))?;
         self.0.format_event(context, writer, event)
     }
 }

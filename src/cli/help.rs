@@ -113,17 +113,12 @@ fn described(command: Command, path: &[&str]) -> Command {
         long.extend(Some(page.notes.clone()).filter(|notes| !notes.is_empty()));
     }
     let name = [&["sweep"], path].concat().join(" ");
-    short(command)
+    // `-h` has what is of use every day: the options of no group.
+    let is_grouped = |argument: &Arg| argument.get_help_heading().is_some();
+    command
+        .mut_args(|argument| if is_grouped(&argument) { argument.hide_short_help(true) } else { argument })
         .after_help(format!("`{name} --help` says more: all options, with examples."))
         .after_long_help(long.join("\n\n"))
-}
-
-/// `-h` has what is of use every day: the options of no group.
-fn short(command: Command) -> Command {
-    command.mut_args(|argument| {
-        let is_grouped = argument.get_help_heading().is_some();
-        if is_grouped { argument.hide_short_help(true) } else { argument }
-    })
 }
 
 impl SharedOption {

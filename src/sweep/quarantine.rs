@@ -124,20 +124,5 @@ impl Failures {
 
 /// Does this outcome show that the subject works again? Not when nobody tried.
 fn shows_that_it_works(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Continued
-        | Outcome::Escalated
-        | Outcome::Recovered
-        | Outcome::HandedOver
-        | Outcome::Abandoned
-        | Outcome::Waiting
-        | Outcome::Skipped
-        | Outcome::Healthy => true,
-        Outcome::Changed
-        | Outcome::Deferred
-        | Outcome::Busy
-        | Outcome::Unknown
-        | Outcome::Unreadable
-        | Outcome::Failed => false,
-    }
+    outcome.is_change() || matches!(outcome, Outcome::Waiting | Outcome::Skipped | Outcome::Healthy)
 }

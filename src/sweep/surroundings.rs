@@ -21,17 +21,9 @@ use crate::store::work::surroundings::{
 };
 use crate::store::{Access, Db, DbConnection};
 
-/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
+/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them. None when that cannot be
+/// asked, which is logged and no reason for a sweep to fail.
 pub fn check_wakes(db: &mut DbConnection, options: &Options, access: Access, sweep_id: &Id) -> Option<Stuck> {
-    let stuck = find_stuck_wakes(db, options)?;
-    if access == Access::Write {
-        announce_stuck_wakes(db, options, sweep_id, &stuck);
-    }
-    Some(stuck)
-}
-
-/// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
-fn find_stuck_wakes(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
     let after = options.policy.wake_stuck_after;
     // The clock is asked again: a sweep may have taken long, and has queued wakes itself.
     let looked = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| {
@@ -40,11 +32,14 @@ fn find_stuck_wakes(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
     });
     let (now, wakes) =
         looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
-    let found = Stuck { wakes, after, now };
+    let stuck = Stuck { wakes, after, now };
     if 0 < wakes.count {
-        warn!(stuck_wakes = wakes.count, "{}", found.sentence());
+        warn!(stuck_wakes = wakes.count, "{}", stuck.sentence());
     }
-    Some(found)
+    if access == Access::Write {
+        announce_stuck_wakes(db, options, sweep_id, &stuck);
+    }
+    Some(stuck)
 }
 
 fn wanted(options: &Options, after: TimeDelta, now: DateTime<Utc>) -> StuckQuestion<'_> {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use diesel::result::Error;
+use serde::Serialize;
+use strum::EnumMessage;
 
 use crate::conclusion::{Conclusion, Failure};
 use crate::store::db::errors;
@@ -16,21 +16,34 @@ const EVIDENCE_MAX: usize = 5;
 const LENGTH_MAX: usize = 1000;
 
 /// What is promised of a host. Each promise has a check of the same name, which tries it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumMessage, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Promise {
+    #[strum(message = "it fits the reference; nothing of the host's changes")]
     Installation,
+    #[strum(message = "stranded work gets one wake; a second sweep does nothing")]
     Continuation,
+    #[strum(message = "work that goes on or is finished is left alone")]
     Recovery,
+    #[strum(message = "when no wake helped, people see it, once")]
     Escalation,
+    #[strum(message = "what is at work, waits or must not be woken is left alone")]
     Patience,
+    #[strum(message = "all that the rules would touch is nominated")]
     Candidates,
+    #[strum(message = "several sweeps at once do everything once")]
     Rivals,
+    #[strum(message = "sweep and the host never have the same work in hand")]
     Locks,
+    #[strum(message = "a sweep that is killed leaves nothing half done")]
     Kills,
+    #[strum(message = "a dry run writes nothing, a sweep only what it must")]
     Footprint,
+    #[strum(message = "nomination, and the facts of one, beside finished work")]
     Cost,
+    #[strum(message = "the fixtures make each state that the tables allow")]
     Coverage,
+    #[strum(message = "uninstalling leaves the schema as it was")]
     Removal,
 }
 
@@ -45,21 +58,7 @@ impl Promise {
 
     /// What is promised, in words.
     pub fn sentence(self) -> &'static str {
-        match self {
-            Promise::Installation => "it fits the reference; nothing of the host's changes",
-            Promise::Continuation => "stranded work gets one wake; a second sweep does nothing",
-            Promise::Recovery => "work that goes on or is finished is left alone",
-            Promise::Escalation => "when no wake helped, people see it, once",
-            Promise::Patience => "what is at work, waits or must not be woken is left alone",
-            Promise::Candidates => "all that the rules would touch is nominated",
-            Promise::Rivals => "several sweeps at once do everything once",
-            Promise::Locks => "sweep and the host never have the same work in hand",
-            Promise::Kills => "a sweep that is killed leaves nothing half done",
-            Promise::Footprint => "a dry run writes nothing, a sweep only what it must",
-            Promise::Cost => "nomination, and the facts of one, beside finished work",
-            Promise::Coverage => "the fixtures make each state that the tables allow",
-            Promise::Removal => "uninstalling leaves the schema as it was",
-        }
+        self.get_message().expect("a promise in words")
     }
 }
 

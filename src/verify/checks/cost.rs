@@ -32,14 +32,8 @@ const CANDIDATES_MAX: Duration = Duration::from_secs(2);
 const FACTS_MAX: Duration = Duration::from_secs(10);
 const FACTS_OF_ONE_MAX: Duration = Duration::from_millis(100);
 
-/// A statement that was measured.
-struct Measured {
-    /// What it asks for.
-    what: String,
-    sql: String,
-    took: Duration,
-    most: Duration,
-}
+/// A statement that was measured: what it asks for, its SQL, how long it took, and how long it may take.
+type Measured = (String, String, Duration, Duration);
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
@@ -65,11 +59,11 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
     trial.outsider.analyze()?;
     let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();
     let (nominated, measured) = for_kind!(kind, S => measure::<S>(trial, &ids))?;
-    let times: Vec<String> = measured.iter().map(|measured| in_milliseconds(measured.took)).collect();
-    let mut slow: Vec<Measured> = measured.into_iter().filter(|measured| measured.most < measured.took).collect();
-    slow.sort_by_key(|measured| Reverse(measured.took));
+    let times: Vec<String> = measured.iter().map(|(.., took, _)| in_milliseconds(*took)).collect();
+    let mut slow: Vec<Measured> = measured.into_iter().filter(|(.., took, most)| most < took).collect();
+    slow.sort_by_key(|(.., took, _)| Reverse(*took));
     let mut evidence = Vec::new();
-    for Measured { what, sql, took, most } in &slow {
+    for (what, sql, took, most) in &slow {
         let steps = trial.ask_of_host(|db| snapshot::slow_steps(db, sql));
         let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
@@ -116,27 +110,17 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
         let alone = some.map(|id| timed(|| S::read(db, id)).map(|(_, took)| took)).collect::<QueryResult<_>>()?;
         let alone = median(alone);
         let mut measured = vec![
-            Measured {
-                what: format!("{kind}_candidates"),
-                sql: snapshot::select_candidates(kind),
-                took: candidates,
-                most: CANDIDATES_MAX,
-            },
-            Measured {
-                what: format!("{kind}_facts of one"),
-                sql: snapshot::select_facts(kind, &ids[..1]),
-                took: alone,
-                most: FACTS_OF_ONE_MAX,
-            },
+            (format!("{kind}_candidates"), snapshot::select_candidates(kind), candidates, CANDIDATES_MAX),
+            (format!("{kind}_facts of one"), snapshot::select_facts(kind, &ids[..1]), alone, FACTS_OF_ONE_MAX),
         ];
         if alone <= FACTS_OF_ONE_MAX {
             let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
-            measured.push(Measured {
-                what: format!("{kind}_facts of {}", ids.len()),
-                sql: snapshot::select_facts(kind, ids),
+            measured.push((
+                format!("{kind}_facts of {}", ids.len()),
+                snapshot::select_facts(kind, ids),
                 took,
-                most: FACTS_MAX,
-            });
+                FACTS_MAX,
+            ));
         }
         Ok::<_, diesel::result::Error>((nominated.len(), measured))
     };

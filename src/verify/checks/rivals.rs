@@ -255,13 +255,12 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Ruling> {
     sweep::run(&Options { dry_run: true, ..trial.options() }, &Cancel::default(), &mut ())?;
     let mut evidence: Vec<String> = changes(&before, &trial.rows()?)
         .into_iter()
-        .map(|change| format!("a dry run changed {}: {}", change.table, cut(&change.row)))
+        .map(|(table, row)| format!("a dry run changed {table}: {}", cut(&row)))
         .collect();
     evidence.extend(trial.sweep()?.expect(&touched[1], trial.first_outcome(kind)).err());
     let after = trial.rows()?;
     let declared = trial.host.tables();
-    for Change { table, row } in changes(&before, &after).into_iter().filter(|change| !trial.is_of_sweep(&change.table))
-    {
+    for (table, row) in changes(&before, &after).into_iter().filter(|(table, _)| !trial.is_of_sweep(table)) {
         if !trial.host.is_native() && !declared.contains(&table.as_str()) {
             evidence.push(format!("{table} was written, and is not among the tables of host.toml: {}", cut(&row)));
         }
@@ -301,17 +300,12 @@ fn has(row: &str, id: &Id) -> bool {
     })
 }
 
-/// A row that is not as it was, or was not there.
-struct Change {
-    table: String,
-    row: String,
-}
-
-fn changes(before: &Rows, after: &Rows) -> Vec<Change> {
+/// The tables and the rows that are not as they were, or were not there.
+fn changes(before: &Rows, after: &Rows) -> Vec<(String, String)> {
     let of_table = |(table, rows): (&String, &BTreeMap<String, String>)| {
         let known = before.get(table);
         let new = rows.iter().filter(|(key, row)| known.and_then(|known| known.get(*key)) != Some(row));
-        new.map(|(_, row)| Change { table: table.clone(), row: row.clone() }).collect::<Vec<_>>()
+        new.map(|(_, row)| (table.clone(), row.clone())).collect::<Vec<_>>()
     };
     after.iter().flat_map(of_table).collect()
 }
