@@ -66,19 +66,15 @@ pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
 }
 
 fn duration_within(value: &str, min: TimeDelta, max: TimeDelta, expected: &str) -> Parsed<TimeDelta> {
-    let parsed = humantime::parse_duration(value).map_err(|_| no_duration(value))?;
-    match TimeDelta::from_std(parsed) {
-        Ok(duration) if (min..=max).contains(&duration) => Ok(duration),
-        _ => Err(format!("expected a duration {expected}")),
-    }
-}
-
-fn no_duration(value: &str) -> String {
-    match value.trim() {
+    let parsed = humantime::parse_duration(value).map_err(|_| match value.trim() {
         number if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) => {
             format!("expected a duration with its unit, such as {number}s, {number}m or {number}h")
         }
         _ => "expected a duration such as 90s, 30m or 1h 30m".to_owned(),
+    })?;
+    match TimeDelta::from_std(parsed) {
+        Ok(duration) if (min..=max).contains(&duration) => Ok(duration),
+        _ => Err(format!("expected a duration {expected}")),
     }
 }
 

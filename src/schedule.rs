@@ -157,24 +157,18 @@ impl Schedule {
         at.with_timezone(&self.zone).naive_local()
     }
 
-    /// The first instant up to `last` with another offset than `first`. No zone changes twice in twelve hours.
+    /// The first second up to `last` with another offset than `first`. No zone changes twice in twelve hours.
     fn change_between(&self, first: DateTime<Utc>, last: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let offset = self.offset(first);
         let mut before = first;
         while before < last {
             let behind = (before + TimeDelta::hours(12)).min(last);
             if self.offset(behind) != offset {
-                return Some(self.change_in(before, behind));
+                return Some(first_without(before, behind, |at| self.offset(at) == offset));
             }
             before = behind;
         }
         None
-    }
-
-    /// The first second that does not have the offset of `before`.
-    fn change_in(&self, before: DateTime<Utc>, behind: DateTime<Utc>) -> DateTime<Utc> {
-        let offset = self.offset(before);
-        first_without(before, behind, |at| self.offset(at) == offset)
     }
 
     /// When the clocks skipped this time; a zone that moved across the date line skipped a day.

@@ -262,7 +262,8 @@ impl Sweep<'_> {
             summary.stuck_wakes = surroundings::check_wakes(db, self.options, self.access, &self.id);
         }
         summary.clocks.host_behind_seconds = clock::host_behind(db, host, &self.options.timeouts);
-        if summary.saw_nothing() {
+        // There was nothing to look at, or to put off, of any kind.
+        if summary.kinds.iter().all(|report| report.counts.tally == Tally::default()) {
             summary.empty = look(self.options, db, |db| has_any(db, kinds, None)).is_ok_and(|found| !found);
         }
     }

@@ -92,7 +92,9 @@ impl LoopKind {
         }
         let began = regular[regular.len() - self.period * self.times_min];
         let odd: Vec<usize> = (began..tail.classes.len()).filter(|at| regular.binary_search(at).is_err()).collect();
-        if self.is_over(tail.classes.len(), &regular, &odd) || is_work(&tail, &odd) || tail.advances_from(began) {
+        // The odd lines are about one thing after the other, each with the same lines around it.
+        let is_work = odd.windows(2).any(|pair| tail.line(pair[1]).continues(tail.line(pair[0])));
+        if self.is_over(tail.classes.len(), &regular, &odd) || is_work || tail.advances_from(began) {
             return None;
         }
         let lines = regular[regular.len() - self.period..].iter().map(|&at| tail.line(at).seen.clone()).collect();
@@ -123,11 +125,6 @@ impl LoopKind {
         let last_turn = count - regular[regular.len() - self.period];
         self.turn_max() < last_turn || odd.first() > regular.last()
     }
-}
-
-/// Whether the odd lines are about one thing after the other, each with the same lines around it.
-fn is_work(tail: &Tail, odd: &[usize]) -> bool {
-    odd.windows(2).any(|pair| tail.line(pair[1]).continues(tail.line(pair[0])))
 }
 
 /// How many lines with words are examined: four turns of eight lines with an odd one in each, and a few more.
@@ -185,32 +182,23 @@ impl Tail<'_> {
         &self.lines[self.worded[at]]
     }
 
-    /// Whether a counter advances from this line with words on.
-    pub fn advances_from(&self, at: usize) -> bool {
-        advance(self.lines, self.worded[at])
-    }
-}
-
-/// Whether a counter advances from this line on.
-fn advance(window: &[OutputLine], began: usize) -> bool {
-    (began..window.len()).any(|at| {
-        let line = &window[at];
-        let same: Vec<&OutputLine> = window[..=at].iter().filter(|earlier| earlier.words == line.words).collect();
-        let is_last = window[at + 1..].iter().all(|later| later.words != line.words);
-        (0..line.counters.len()).any(|which| {
-            let counts: Vec<f64> = same.iter().map(|line| line.counters[which]).collect();
-            is_further_than_ever(&counts) || (is_last && falls_every_time(&counts))
+    /// Whether a counter advances from this line with words on: is further than ever, or falls every time, at least
+    /// twice. Once could be chance: of two downloads, one breaks off sooner.
+    pub fn advances_from(&self, began: usize) -> bool {
+        let window = self.lines;
+        (self.worded[began]..window.len()).any(|at| {
+            let line = &window[at];
+            let same: Vec<&OutputLine> = window[..=at].iter().filter(|earlier| earlier.words == line.words).collect();
+            let is_last = window[at + 1..].iter().all(|later| later.words != line.words);
+            (0..line.counters.len()).any(|which| {
+                let counts: Vec<f64> = same.iter().map(|line| line.counters[which]).collect();
+                let (now, earlier) = (line.counters[which], &counts[..counts.len() - 1]);
+                let is_further_than_ever = !earlier.is_empty() && earlier.iter().all(|before| *before < now);
+                let falls_every_time = 2 < counts.len() && counts.windows(2).all(|pair| pair[1] < pair[0]);
+                is_further_than_ever || (is_last && falls_every_time)
+            })
         })
-    })
-}
-
-fn is_further_than_ever(counts: &[f64]) -> bool {
-    counts.split_last().is_some_and(|(last, earlier)| !earlier.is_empty() && earlier.iter().all(|before| before < last))
-}
-
-/// Whether a counter falls every time, at least twice. Once could be chance: of two downloads, one breaks off sooner.
-fn falls_every_time(counts: &[f64]) -> bool {
-    counts.len() > 2 && counts.windows(2).all(|pair| pair[1] < pair[0])
+    }
 }
 
 /// How many characters of a line are kept for reports.
@@ -276,11 +264,6 @@ impl OutputLine {
         let names = differing().filter(|(before, now)| names_in(before) != names_in(now)).count();
         before.len() == now.len() && names <= 1 && 0 < names + numbers
     }
-
-    /// Whether a later line is this one with other counters.
-    fn is_redrawn_as(&self, later: &OutputLine) -> bool {
-        self.equals(later) && self.counters != later.counters
-    }
 }
 
 /// A line without what changes by itself: times, durations, rates, attempts, spinners, bars, trailing dots.
@@ -329,7 +312,8 @@ pub fn drop_animations(lines: &mut Vec<OutputLine>) {
 
 /// Keeps the last of successive lines that differ only by their counters: they are one line, drawn again.
 pub fn keep_last_drawings(lines: &mut Vec<OutputLine>) {
-    let drawn_again = |at: usize| lines.get(at + 1).is_some_and(|later| lines[at].is_redrawn_as(later));
+    let is_redrawn_as = |line: &OutputLine, later: &OutputLine| line.equals(later) && line.counters != later.counters;
+    let drawn_again = |at: usize| lines.get(at + 1).is_some_and(|later| is_redrawn_as(&lines[at], later));
     let mut last = (0..lines.len()).map(|at| !drawn_again(at)).collect::<Vec<_>>().into_iter();
     lines.retain(|_| last.next().unwrap_or(true));
 }

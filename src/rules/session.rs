@@ -135,10 +135,11 @@ impl SessionFacts {
 
     /// What the session is examined for.
     fn suspicion(&self, policy: &Policy) -> Finding {
+        let is_silent = self.threshold(policy) < self.history.observed_at - self.session.active_at;
         match (&self.session.ended, &self.repeats) {
             (Some(_), _) => Finding::Crashed,
             (None, _) if self.question().is_some() => Finding::Waiting,
-            (None, _) if self.is_silent(policy) => Finding::Silent,
+            (None, _) if is_silent => Finding::Silent,
             (None, Some(_)) => Finding::Looping,
             (None, None) if self.reports_progress() => Finding::NoProgress,
             (None, None) => Finding::Silent,
@@ -158,10 +159,6 @@ impl SessionFacts {
     fn threshold(&self, policy: &Policy) -> TimeDelta {
         let default = if self.session.takes_commands { policy.session_silent_after } else { policy.run_silent_after };
         self.session.silent_after.unwrap_or(default)
-    }
-
-    fn is_silent(&self, policy: &Policy) -> bool {
-        self.threshold(policy) < self.history.observed_at - self.session.active_at
     }
 
     /// True if the session would be nudged now, if it took nudges.

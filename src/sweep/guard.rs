@@ -46,7 +46,8 @@ pub fn judge<S: Subject>(
     context: &ExamineContext,
     limits: &Limits,
 ) -> Result<Withheld> {
-    let census = Census::new(guard, scan, workers, context, limits);
+    // Half of the time that is left is the sweep's.
+    let census = Census { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) };
     let mut judge = Judge { census, held: Vec::new(), tenants: Vec::new(), others: Estimate::default() };
     let held = judge.find();
     judge.census.scan.end_questions();
@@ -277,18 +278,7 @@ pub struct Census<'a, 'b, 'c, S: Subject> {
     until: Instant,
 }
 
-impl<'a, 'b, 'c, S: Subject> Census<'a, 'b, 'c, S> {
-    /// Half of the time that is left is the sweep's.
-    pub fn new(
-        guard: Guard,
-        scan: &'a mut Scan<'b, S>,
-        workers: &'a mut Workers,
-        context: &'a ExamineContext<'c>,
-        limits: &'a Limits,
-    ) -> Self {
-        Census { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) }
-    }
-
+impl<S: Subject> Census<'_, '_, '_, S> {
     /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of
     /// each: two questions for all of them.
     pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<(Portion, Estimate)>> {

@@ -63,11 +63,6 @@ impl Limits {
         }
     }
 
-    /// How many may be in flight, where there is room for so many.
-    pub fn bearable(&self, room: usize) -> usize {
-        self.left.map_or(room, |left| room.min(left as usize))
-    }
-
     pub fn count(&mut self, outcome: Outcome) {
         if (self.counts)(outcome) {
             self.left = self.left.map(|left| left - 1);

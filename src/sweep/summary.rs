@@ -107,11 +107,6 @@ impl Summary {
         self.oldest_left = self.oldest_left.into_iter().chain(deferred.oldest).min();
     }
 
-    /// Was there nothing to look at, or to put off, of any kind?
-    pub(super) fn saw_nothing(&self) -> bool {
-        self.kinds.iter().all(|report| report.counts.tally == Tally::default())
-    }
-
     /// Was anything written about a subject, or may it have been?
     pub(super) fn has_changed(&self) -> bool {
         let total = self.total();

@@ -123,8 +123,9 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
     }
 
     fn has_room(&self) -> bool {
-        let room = IN_FLIGHT_PER_WORKER * self.queues.len();
-        self.may_begin() && self.queues.in_flight() < self.limits.bearable(room) && !self.queues.is_one_alone()
+        let room = IN_FLIGHT_PER_WORKER * self.queues.queues.len();
+        let bearable = self.limits.left.map_or(room, |left| room.min(left as usize));
+        self.may_begin() && self.queues.in_flight() < bearable && !self.queues.is_one_alone
     }
 
     fn may_begin(&self) -> bool {
@@ -198,18 +199,8 @@ impl<'s, 'a> Queues<'s, 'a> {
         Queues { queues, contention, shared, parked, alone, is_one_alone: false }
     }
 
-    /// The number of workers for which there is room in flight.
-    pub fn len(&self) -> usize {
-        self.queues.len()
-    }
-
     pub fn in_flight(&self) -> usize {
         self.in_hand() + self.parked.len() + self.alone.len()
-    }
-
-    /// True while a subject is in hand that nobody else is to be at work beside.
-    pub fn is_one_alone(&self) -> bool {
-        self.is_one_alone
     }
 
     fn in_hand(&self) -> usize {

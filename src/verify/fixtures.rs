@@ -69,13 +69,6 @@ pub enum Act {
     Crowd,
 }
 
-impl Act {
-    /// Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people write.
-    fn is_optional(self) -> bool {
-        matches!(self, Act::Dies | Act::Claimed | Act::Noted)
-    }
-}
-
 impl Block {
     fn parse(name: &str) -> Option<Block> {
         let (of, what) = name.split_once(": ").map_or((name, None), |(of, what)| (of, Some(what)));
@@ -104,7 +97,8 @@ impl Block {
                 Kind::Step => &[Act::AtWork, Act::Stops, Act::Finished, Act::Wakes, Act::TakenUp],
                 Kind::Issue => <Act as strum::VariantArray>::VARIANTS,
             };
-            let events = events.iter().filter(|event| !event.is_optional());
+            // Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people write.
+            let events = events.iter().filter(|event| !matches!(event, Act::Dies | Act::Claimed | Act::Noted));
             [Block::Stranded(kind)].into_iter().chain(events.map(move |event| Block::Of(kind, *event)))
         };
         [Block::Agent].into_iter().chain(kinds.iter().copied().flat_map(of_kind))

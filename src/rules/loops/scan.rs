@@ -45,13 +45,16 @@ impl ScannedLine {
             self.spins = true;
             return next.len_utf8();
         }
-        if is_bar(next) {
+        let is_bar = matches!(next, '▀'..='▕') || "■□▪▫▬▭▮▯▰▱━╸╺╾╼".contains(next);
+        if is_bar {
             return next.len_utf8();
         }
         if let Some(length) = bracketed_bar(rest) {
             return length;
         }
         // A value in JSON may follow a colon directly: `"time":1763784903`.
+        // A digit may also be only a part of a word, a version, a path, or a place in a file.
+        let is_attached = |before: char| before.is_alphanumeric() || "_-.:/\\@$".contains(before);
         if before.is_none_or(|before| !is_attached(before)) || self.words.ends_with("\":") {
             if let Some(length) = time_length(rest, &self.words) {
                 self.skip();
@@ -117,19 +120,10 @@ impl ScannedLine {
     }
 }
 
-/// Whether a digit after this character is only a part of a word, a version, a path, or a place in a file.
-fn is_attached(before: char) -> bool {
-    before.is_alphanumeric() || "_-.:/\\@$".contains(before)
-}
-
 /// Braille patterns, quarters of circles and squares, stars, moons, clocks.
 fn is_spinner(c: char) -> bool {
     matches!(c, '\u{2800}'..='\u{28ff}' | '◐'..='◓' | '◜'..='◟' | '◰'..='◷' | '▖'..='▟' | '🌑'..='🌘' | '🕐'..='🕧')
         || "✢✳✶✻✽⏳⌛".contains(c)
-}
-
-fn is_bar(c: char) -> bool {
-    matches!(c, '▀'..='▕') || "■□▪▫▬▭▮▯▰▱━╸╺╾╼".contains(c)
 }
 
 /// The length of a bar such as `[=====>   ]`.
@@ -323,12 +317,8 @@ fn without_zone(rest: &str) -> &str {
     let rest = fraction.unwrap_or(rest);
     let rest = ZONES.iter().find_map(|zone| rest.strip_prefix(zone)).unwrap_or(rest);
     let rest = ["%:z", " %z"].iter().find_map(|format| after(rest, format)).unwrap_or(rest);
-    rest.strip_prefix(" 20").and_then(after_two_digits).unwrap_or(rest)
-}
-
-fn after_two_digits(text: &str) -> Option<&str> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    (digits == 2).then(|| &text[2..])
+    let year = rest.strip_prefix(" 20").filter(|year| year.bytes().take_while(u8::is_ascii_digit).count() == 2);
+    year.map_or(rest, |year| &year[2..])
 }
 
 /// Minutes and seconds as in `[00:12]`, `[00:12<00:15]`; elsewhere they may be a place in a file: `12:34 error`.
