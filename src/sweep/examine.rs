@@ -13,8 +13,8 @@ use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::{Examined, Outcome, Reservation};
-use crate::rules::request::{self, Request};
-use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide};
+use crate::rules::request;
+use crate::rules::{Decision, Id, Kind, Verdict, decide};
 use crate::store::work::candidates::Candidate;
 use crate::store::work::ledger::{self, Action, LedgerEntry};
 use crate::store::work::outbox::{self, Event, Notice};
@@ -85,7 +85,15 @@ pub fn take_up<'a, S: Subject>(
     reserved: Option<Reservation<'a>>,
 ) -> Attempt<'a, S> {
     db.proceed(|db| {
-        let mut attempt = read_and_judge(db, id, context, access, reserved);
+        let read = match access {
+            Access::Write => take_alone(db, &id, context.policy).map(|(lock, facts)| (Some(lock), facts)),
+            Access::ReadOnly => read_alone(db, &id, context.policy).map(|facts| (None, facts)),
+        };
+        let mut attempt = match read {
+            Ok((lock, Some(facts))) => Attempt { id, ..judge(lock.as_ref(), facts, context, reserved) },
+            Ok((_, None)) => Attempt::unseen(id, Stage::Gone),
+            Err(error) => Attempt::unseen(id, Stage::Failed(error)),
+        };
         if let (Stage::Written, Some((facts, verdict))) = (&attempt.stage, &attempt.seen) {
             match carry_out(db, &attempt.id, facts, verdict, &attempt.entry_id, context) {
                 Ok(None) => {}
@@ -95,24 +103,6 @@ pub fn take_up<'a, S: Subject>(
         }
         (attempt.finish(), attempt)
     })
-}
-
-fn read_and_judge<'a, S: Subject>(
-    db: &mut Db,
-    id: Id,
-    context: &ExamineContext<'a>,
-    access: Access,
-    reserved: Option<Reservation<'a>>,
-) -> Attempt<'a, S> {
-    let read = match access {
-        Access::Write => take_alone(db, &id, context.policy).map(|(lock, facts)| (Some(lock), facts)),
-        Access::ReadOnly => read_alone(db, &id, context.policy).map(|facts| (None, facts)),
-    };
-    match read {
-        Ok((lock, Some(facts))) => Attempt { id, ..judge(lock.as_ref(), facts, context, reserved) },
-        Ok((_, None)) => Attempt::unseen(id, Stage::Gone),
-        Err(error) => Attempt::unseen(id, Stage::Failed(error)),
-    }
 }
 
 /// Decides about a subject whose facts were read, and how far it may go. `lock`: none of a subject that is only looked
@@ -245,25 +235,14 @@ fn carry_out<S: Subject>(
     match context.asked.map(|asked| asked.request).filter(|request| request.remedy().is_none()) {
         None => record(db, id, facts, verdict, entry_id, context).map(|()| None),
         Some(request) => {
-            let (facts, verdict) = write_row(db, id, facts, request, context)?;
+            // As it was seen; and then it is read anew.
+            facts.write(db, request)?;
+            let facts: S = read_alone(db, id, context.policy)?.ok_or(Error::NotFound)?;
+            let verdict = request::after(request, &facts, context.policy);
             record(db, id, &facts, &verdict, entry_id, context)?;
             Ok(Some((facts, verdict)))
         }
     }
-}
-
-/// Writes the subject's own row as it was seen, and reads it anew.
-fn write_row<S: Subject>(
-    db: &mut Db,
-    id: &Id,
-    facts: &S,
-    request: Request,
-    context: &ExamineContext,
-) -> QueryResult<(S, Verdict)> {
-    facts.write(db, request)?;
-    let facts: S = read_alone(db, id, context.policy)?.ok_or(Error::NotFound)?;
-    let verdict = request::after(request, &facts, context.policy);
-    Ok((facts, verdict))
 }
 
 /// Writes what was decided, one row of the ledger, and what people are notified of.

@@ -47,16 +47,23 @@ pub fn judge<S: Subject>(
     limits: &Limits,
 ) -> Result<Withheld> {
     // Half of the time that is left is the sweep's.
-    let census = Census { guard, context, scan, workers, limits, until: share_of(limits.deadline, 2) };
-    let mut judge = Judge { census, held: Vec::new(), tenants: Vec::new(), others: Estimate::default() };
+    let until = share_of(limits.deadline, 2);
+    let (held, tenants, others) = (Vec::new(), Vec::new(), Estimate::default());
+    let mut judge = Judge { guard, context, scan, workers, limits, until, held, tenants, others };
     let held = judge.find();
-    judge.census.scan.end_questions();
+    judge.scan.end_questions();
     held
 }
 
 /// A kind that is judged, one tenant after the other.
 struct Judge<'a, 'b, 'c, S: Subject> {
-    census: Census<'a, 'b, 'c, S>,
+    guard: Guard,
+    context: &'a ExamineContext<'c>,
+    scan: &'a mut Scan<'b, S>,
+    workers: &'a mut Workers,
+    limits: &'a Limits,
+    /// The time after which nothing is counted any more.
+    until: Instant,
     held: Vec<HeldBack>,
     /// The tenants that are judged one by one, each without what is held back of it.
     tenants: Vec<(Portion, Estimate)>,
@@ -66,17 +73,17 @@ struct Judge<'a, 'b, 'c, S: Subject> {
 
 impl<S: Subject> Judge<'_, '_, '_, S> {
     fn find(&mut self) -> Result<Withheld> {
-        let (whole, min) = (self.census.context.part, self.census.guard.min);
-        if self.census.scan.count_if_few()?.is_some_and(|candidates| candidates <= min.into()) {
+        let (whole, min) = (self.context.part, self.guard.min);
+        if self.scan.count_if_few()?.is_some_and(|candidates| candidates <= min.into()) {
             return Ok(Withheld::Nothing);
         }
-        let tenants = self.census.tenants(&whole, min.into())?;
-        let named = self.census.held_and(tenants.iter().map(|(tenant, _)| tenant));
+        let tenants = self.tenants_with(&whole, min.into())?;
+        let named = self.held_and(tenants.iter().map(|(tenant, _)| tenant));
         let of_others = Part { except: &named, ..whole };
-        self.others = self.census.estimate(&of_others)?;
+        self.others = self.estimate(&of_others)?;
         // Those with the fewest first: a tenant that takes long takes no time of the others.
         self.tenants = tenants.into_iter().rev().collect();
-        if !self.others.is_counted && self.census.stops(&mut self.rest()) {
+        if !self.others.is_counted && self.stops(&mut self.rest()) {
             self.count_others(&of_others)?;
         }
         for (tenant, estimate) in std::mem::take(&mut self.tenants) {
@@ -94,44 +101,44 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Is nothing in progress but what is held back?
     fn is_all_held(&mut self, whole: Part) -> Result<bool> {
-        let except = self.census.held_and(self.held.iter().map(|part| &part.portion));
-        Ok(self.census.in_progress(&Part { except: &except, ..whole })? == 0)
+        let except = self.held_and(self.held.iter().map(|part| &part.portion));
+        Ok(self.in_progress(&Part { except: &except, ..whole })? == 0)
     }
 
     /// Holds back the smallest part of a tenant's subjects that is implausible.
     fn judge_tenant(&mut self, tenant: Portion, mut estimate: Estimate) -> Result<()> {
-        let whole = tenant.part(self.census.context.part.except);
+        let whole = tenant.part(self.context.part.except);
         // An agent that has all of them is judged with the tenant.
-        if !self.census.is_over()
-            && let Some(agent) = self.census.agent_with_most(&whole, estimate.guarded.in_progress)?
+        if !self.is_over()
+            && let Some(agent) = self.agent_with_most(&whole, estimate.guarded.in_progress)?
             && let Some(held) = self.judge_agent(Portion { group: Some(agent), ..tenant.clone() })?
         {
             self.held.push(held);
-            estimate = self.census.estimate(&tenant.part(&self.held_of(&tenant)))?;
+            estimate = self.estimate(&tenant.part(&self.held_of(&tenant)))?;
         }
-        self.census.judge(&tenant.part(&self.held_of(&tenant)), &mut estimate)?;
+        self.judge(&tenant.part(&self.held_of(&tenant)), &mut estimate)?;
         self.hold_or_keep(tenant, estimate);
         Ok(())
     }
 
     fn judge_agent(&mut self, portion: Portion) -> Result<Option<HeldBack>> {
-        let part = portion.part(self.census.context.part.except);
-        let mut estimate = self.census.estimate(&part)?;
-        self.census.judge(&part, &mut estimate)?;
-        let is_held = self.census.stops(&mut estimate.guarded);
+        let part = portion.part(self.context.part.except);
+        let mut estimate = self.estimate(&part)?;
+        self.judge(&part, &mut estimate)?;
+        let is_held = self.stops(&mut estimate.guarded);
         let Estimate { guarded, agent, .. } = estimate;
         Ok(is_held.then(|| HeldBack::new(portion, agent.as_deref(), guarded)))
     }
 
     /// Judges what is left as a whole. Each tenant is counted by itself: one that takes long is held back alone.
     fn judge_rest(&mut self, of_others: &Part) -> Result<Option<Guarded>> {
-        while self.census.stops(&mut self.rest()) {
+        while self.stops(&mut self.rest()) {
             if !self.others.is_counted {
                 self.count_others(of_others)?;
             } else if let Some(at) = self.tenants.iter().position(|(_, estimate)| !estimate.is_counted) {
                 let (tenant, estimate) = self.tenants.remove(at);
                 let except = self.held_of(&tenant);
-                let counted = self.census.count(&tenant.part(&except), estimate.guarded.in_progress)?;
+                let counted = self.count(&tenant.part(&except), estimate.guarded.in_progress)?;
                 self.hold_or_keep(tenant, counted);
             } else {
                 return self.judge_small(of_others);
@@ -144,34 +151,34 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// together, the one without which they were is held back; else all that is left: the picture is false as a whole.
     fn judge_small(&mut self, of_others: &Part) -> Result<Option<Guarded>> {
         let mut small = self.small();
-        if !self.census.stops(&mut small) {
+        if !self.stops(&mut small) {
             return Ok(None);
         }
         if !small.at_least {
-            for (tenant, estimate) in self.census.tenants(of_others, 0)? {
-                if self.census.is_over() {
+            for (tenant, estimate) in self.tenants_with(of_others, 0)? {
+                if self.is_over() {
                     return Ok(Some(Guarded { at_least: true, undecided: true, ..self.rest() }));
                 }
-                let part = tenant.part(self.census.context.part.except);
-                let counted = self.census.count(&part, estimate.guarded.in_progress)?;
+                let part = tenant.part(self.context.part.except);
+                let counted = self.count(&part, estimate.guarded.in_progress)?;
                 self.others.guarded = self.others.guarded.without(&counted.guarded);
                 self.hold_or_keep(tenant, counted);
             }
             self.hold_one();
         }
         let (mut small, mut rest) = (self.small(), self.rest());
-        Ok((self.census.stops(&mut small) && self.census.stops(&mut rest)).then_some(rest))
+        Ok((self.stops(&mut small) && self.stops(&mut rest)).then_some(rest))
     }
 
     fn count_others(&mut self, of_others: &Part) -> Result<()> {
         let in_progress = self.others.guarded.in_progress;
-        self.others = self.census.count(of_others, self.rest().in_progress)?;
+        self.others = self.count(of_others, self.rest().in_progress)?;
         self.others.guarded.in_progress = in_progress;
         Ok(())
     }
 
     fn hold_or_keep(&mut self, tenant: Portion, mut estimate: Estimate) {
-        match self.census.stops(&mut estimate.guarded) {
+        match self.stops(&mut estimate.guarded) {
             true => self.hold(tenant, estimate.guarded),
             false => self.tenants.push((tenant, estimate)),
         }
@@ -188,7 +195,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// Holds back the one small tenant without which most of the others is at work, if there is such a one.
     fn hold_one(&mut self) {
-        let (small, guard) = (self.small(), self.census.guard);
+        let (small, guard) = (self.small(), self.guard);
         let is_it = |it: &Guarded| {
             let others = small.without(it);
             is_small(&guard, it) && !guard.exceeds_share(others.stranded, others.in_progress)
@@ -203,7 +210,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// What is held back anyway, and of this tenant.
     fn held_of(&self, tenant: &Portion) -> Vec<Portion> {
         let portions = self.held.iter().map(|part| &part.portion);
-        self.census.held_and(portions.filter(|portion| portion.tenant == tenant.tenant))
+        self.held_and(portions.filter(|portion| portion.tenant == tenant.tenant))
     }
 
     /// All that is not held back.
@@ -214,7 +221,96 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// The tenants of which so few are stranded that each is plausible, together.
     fn small(&self) -> Guarded {
         let all = self.tenants.iter().map(|(_, estimate)| estimate.guarded);
-        all.filter(|it| is_small(&self.census.guard, it)).fold(self.others.guarded, Guarded::and)
+        all.filter(|it| is_small(&self.guard, it)).fold(self.others.guarded, Guarded::and)
+    }
+
+    // The questions by which the guard finds out how much of a part would be touched.
+
+    /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of
+    /// each: two questions for all of them.
+    fn tenants_with(&mut self, part: &Part, more_than: i64) -> Result<Vec<(Portion, Estimate)>> {
+        self.scan.question("looking at", |db| {
+            let tenants = S::tenants_of_candidates(db, part, more_than, TENANTS_MAX)?;
+            let names: Vec<&str> = tenants.iter().map(|(tenant, _)| tenant.as_str()).collect();
+            let in_progress = if names.is_empty() { HashMap::new() } else { S::in_progress_of(db, part, &names)? };
+            let estimate = |(tenant, candidates): &(String, i64)| {
+                let subjects = in_progress.get(tenant).copied().unwrap_or_default();
+                (Portion::of_tenant(tenant), Estimate::at_most(*candidates as u64, subjects as u64))
+            };
+            Ok(tenants.iter().map(estimate).collect())
+        })
+    }
+
+    /// Is the guard's time over? Then nothing more is asked than what decides that something is held back.
+    fn is_over(&self) -> bool {
+        self.until <= Instant::now()
+    }
+
+    /// The agent that has most of the subjects in progress, but not all of them.
+    fn agent_with_most(&mut self, part: &Part, in_progress: u64) -> Result<Option<Id>> {
+        let largest = self.scan.question("looking at", |db| S::largest_group(db, part))?;
+        let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
+        Ok(largest.filter(|(_, subjects)| has_most(*subjects as u64)).map(|(agent, _)| agent))
+    }
+
+    fn in_progress(&mut self, part: &Part) -> Result<u64> {
+        self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
+    }
+
+    /// The most that may be stranded of this part: all candidates.
+    fn estimate(&mut self, part: &Part) -> Result<Estimate> {
+        let candidates = self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))?;
+        Ok(Estimate::at_most(candidates, self.in_progress(part)?))
+    }
+
+    /// What is held back anyway, and these.
+    fn held_and<'p>(&self, portions: impl IntoIterator<Item = &'p Portion>) -> Vec<Portion> {
+        self.context.part.except.iter().cloned().chain(portions.into_iter().cloned()).collect()
+    }
+
+    /// Counts this part if the estimate alone is implausible.
+    fn judge(&mut self, part: &Part, estimate: &mut Estimate) -> Result<()> {
+        if !estimate.is_counted && self.stops(&mut estimate.guarded) {
+            *estimate = self.count(part, estimate.guarded.in_progress)?;
+        }
+        Ok(())
+    }
+
+    /// Are these numbers implausible, or was there no time to tell? Cut short by the sweep's own deadline or a signal,
+    /// they say nothing; but then nothing more is begun either.
+    fn stops(&self, guarded: &mut Guarded) -> bool {
+        let stops = self.guard.stops(guarded.stranded, guarded.in_progress);
+        guarded.undecided = guarded.at_least && !stops && !self.limits.are_over();
+        stops || guarded.undecided
+    }
+
+    /// Decides each of them, as in a dry run, in half of the time that is left to the guard.
+    fn count(&mut self, part: &Part, in_progress: u64) -> Result<Estimate> {
+        if self.is_over() {
+            let guarded = Guarded { at_least: true, in_progress, ..Guarded::default() };
+            return Ok(Estimate { guarded, is_counted: true, agent: None });
+        }
+        let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
+        let look = ExamineContext {
+            access: Access::ReadOnly,
+            plan: None,
+            shard: None,
+            part: *part,
+            wakes: &WakeBudget::new(u32::MAX),
+            ..*self.context
+        };
+        let left = u32::try_from(counted_max).ok();
+        let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
+        counting.share(self.until, 2);
+        let (mut stranded, mut agent) = (0, None);
+        let mut scan = self.scan.again(&look);
+        let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {
+            stranded += u64::from(examined.outcome.is_costly());
+            agent = agent.take().or(examined.agent_name);
+        })?;
+        let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
+        let guarded = Guarded { stranded, at_least, undecided: false, in_progress };
+        Ok(Estimate { guarded, is_counted: true, agent })
     }
 }
 
@@ -263,106 +359,5 @@ impl Estimate {
     fn at_most(candidates: u64, in_progress: u64) -> Estimate {
         let guarded = Guarded { stranded: candidates, in_progress, ..Guarded::default() };
         Estimate { guarded, is_counted: candidates == 0, agent: None }
-    }
-}
-
-/// What the database knows of one kind, and how long it may be asked: the questions by which the guard finds out how much
-/// of a part would be touched.
-pub struct Census<'a, 'b, 'c, S: Subject> {
-    pub guard: Guard,
-    pub context: &'a ExamineContext<'c>,
-    pub scan: &'a mut Scan<'b, S>,
-    workers: &'a mut Workers,
-    limits: &'a Limits,
-    /// The time after which nothing is counted any more.
-    until: Instant,
-}
-
-impl<S: Subject> Census<'_, '_, '_, S> {
-    /// The tenants with more candidates than that, those with the most first, and the most that may be stranded of
-    /// each: two questions for all of them.
-    pub fn tenants(&mut self, part: &Part, more_than: i64) -> Result<Vec<(Portion, Estimate)>> {
-        self.scan.question("looking at", |db| {
-            let tenants = S::tenants_of_candidates(db, part, more_than, TENANTS_MAX)?;
-            let names: Vec<&str> = tenants.iter().map(|(tenant, _)| tenant.as_str()).collect();
-            let in_progress = if names.is_empty() { HashMap::new() } else { S::in_progress_of(db, part, &names)? };
-            let estimate = |(tenant, candidates): &(String, i64)| {
-                let subjects = in_progress.get(tenant).copied().unwrap_or_default();
-                (Portion::of_tenant(tenant), Estimate::at_most(*candidates as u64, subjects as u64))
-            };
-            Ok(tenants.iter().map(estimate).collect())
-        })
-    }
-
-    /// Is the guard's time over? Then nothing more is asked than what decides that something is held back.
-    pub fn is_over(&self) -> bool {
-        self.until <= Instant::now()
-    }
-
-    /// The agent that has most of the subjects in progress, but not all of them.
-    pub fn agent_with_most(&mut self, part: &Part, in_progress: u64) -> Result<Option<Id>> {
-        let largest = self.scan.question("looking at", |db| S::largest_group(db, part))?;
-        let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
-        Ok(largest.filter(|(_, subjects)| has_most(*subjects as u64)).map(|(agent, _)| agent))
-    }
-
-    pub fn in_progress(&mut self, part: &Part) -> Result<u64> {
-        self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
-    }
-
-    /// The most that may be stranded of this part: all candidates.
-    pub fn estimate(&mut self, part: &Part) -> Result<Estimate> {
-        let candidates = self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))?;
-        Ok(Estimate::at_most(candidates, self.in_progress(part)?))
-    }
-
-    /// What is held back anyway, and these.
-    pub fn held_and<'p>(&self, portions: impl IntoIterator<Item = &'p Portion>) -> Vec<Portion> {
-        self.context.part.except.iter().cloned().chain(portions.into_iter().cloned()).collect()
-    }
-
-    /// Counts this part if the estimate alone is implausible.
-    pub fn judge(&mut self, part: &Part, estimate: &mut Estimate) -> Result<()> {
-        if !estimate.is_counted && self.stops(&mut estimate.guarded) {
-            *estimate = self.count(part, estimate.guarded.in_progress)?;
-        }
-        Ok(())
-    }
-
-    /// Are these numbers implausible, or was there no time to tell? Cut short by the sweep's own deadline or a signal,
-    /// they say nothing; but then nothing more is begun either.
-    pub fn stops(&self, guarded: &mut Guarded) -> bool {
-        let stops = self.guard.stops(guarded.stranded, guarded.in_progress);
-        guarded.undecided = guarded.at_least && !stops && !self.limits.are_over();
-        stops || guarded.undecided
-    }
-
-    /// Decides each of them, as in a dry run, in half of the time that is left to the guard.
-    pub fn count(&mut self, part: &Part, in_progress: u64) -> Result<Estimate> {
-        if self.is_over() {
-            let guarded = Guarded { at_least: true, in_progress, ..Guarded::default() };
-            return Ok(Estimate { guarded, is_counted: true, agent: None });
-        }
-        let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
-        let look = ExamineContext {
-            access: Access::ReadOnly,
-            plan: None,
-            shard: None,
-            part: *part,
-            wakes: &WakeBudget::new(u32::MAX),
-            ..*self.context
-        };
-        let left = u32::try_from(counted_max).ok();
-        let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
-        counting.share(self.until, 2);
-        let (mut stranded, mut agent) = (0, None);
-        let mut scan = self.scan.again(&look);
-        let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {
-            stranded += u64::from(examined.outcome.is_costly());
-            agent = agent.take().or(examined.agent_name);
-        })?;
-        let at_least = counted_max <= stranded || 0 < not_begun.count || scan.has_more();
-        let guarded = Guarded { stranded, at_least, undecided: false, in_progress };
-        Ok(Estimate { guarded, is_counted: true, agent })
     }
 }

@@ -213,7 +213,12 @@ impl<'a> Trial<'a> {
     }
 
     pub fn takes_wakes(&self, kind: Kind) -> bool {
-        self.fixtures.has(&Block::Of(kind, Act::Wakes))
+        self.block(kind, Act::Wakes).is_some()
+    }
+
+    /// The block for what happens to subjects of this kind, if the fixtures have it.
+    pub fn block(&self, kind: Kind, act: Act) -> Option<Block> {
+        Some(Block::Of(kind, act)).filter(|block| self.fixtures.has(block))
     }
 
     /// What a block asks about a subject.

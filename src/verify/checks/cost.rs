@@ -37,10 +37,9 @@ type Measured = (String, String, Duration, Duration);
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
-    let crowd = Block::Of(kind, Act::Crowd);
-    if !trial.fixtures.has(&crowd) {
-        return Ok(Ruling::not_tried(format!("there is no `-- fixture {crowd}`"), Vec::new()));
-    }
+    let Some(crowd) = trial.block(kind, Act::Crowd) else {
+        return Ok(Ruling::not_tried(format!("there is no `-- fixture {kind}: crowd`"), Vec::new()));
+    };
     let agent = trial.unmade(kind);
     trial.play(&Block::Agent, &agent, AN_HOUR)?;
     let sql = trial.sql_for(&crowd, &agent, AN_HOUR, count)?;
@@ -54,8 +53,8 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
         ));
     }
     let stranded = many(trial, kind, STRANDED, None)?;
-    let queued = Block::Of(kind, Act::Queued);
-    let waits = if trial.fixtures.has(&queued) { many(trial, kind, QUEUED, Some(&queued))? } else { Vec::new() };
+    let queued = trial.block(kind, Act::Queued);
+    let waits = queued.map_or(Ok(Vec::new()), |queued| many(trial, kind, QUEUED, Some(&queued)))?;
     trial.outsider.analyze()?;
     let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();
     let (nominated, measured) = for_kind!(kind, S => measure::<S>(trial, &ids))?;

@@ -79,8 +79,7 @@ fn play_each_block(trial: &mut Trial, kind: Kind, seen: &mut ValuesSeen) -> Resu
         Block::Of(of, event) => *of == kind && [AtWork, Claimed, Dies, Finished, Noted, Queued].contains(event),
         Block::Agent | Block::Stranded(_) => false,
     });
-    let crowd = Block::Of(kind, Act::Crowd);
-    if trial.fixtures.has(&crowd) {
+    if let Some(crowd) = trial.block(kind, Act::Crowd) {
         let agent = trial.unmade(kind);
         trial.play(&Block::Agent, &agent, AN_HOUR)?;
         let sql = trial.sql_for(&crowd, &agent, AN_HOUR, 1)?;

@@ -11,7 +11,7 @@ use crate::rules::issue::NEEDS_A_PERSON;
 use crate::rules::{Decision, Escalation, Facts, Kind, Reason};
 use crate::store::connect::snapshot;
 use crate::store::work::surroundings;
-use crate::store::{Access, Db, Subject, Timeouts, for_kind};
+use crate::store::{Subject, for_kind};
 use crate::sweep::Outcome;
 use crate::verify::{AN_HOUR, Act, Block, JUST_NOW, LONG_AGO, Made, Ruling, Trial, WORDS, name};
 
@@ -105,10 +105,7 @@ fn until_escalated(trial: &mut Trial, made: &Made) -> Result<Result<u32, String>
 
 /// Do people see a text about it, once?
 fn refuse_unseen(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
-    let block = Block::Of(made.kind, Act::Escalated);
-    if !trial.fixtures.has(&block) {
-        return Ok(None);
-    }
+    let Some(block) = trial.block(made.kind, Act::Escalated) else { return Ok(None) };
     let shown = trial.ask(Act::Escalated, made)?;
     let is_seen = matches!(shown.as_slice(), [text] if !text.trim().is_empty());
     Ok((!is_seen).then(|| {
@@ -147,10 +144,7 @@ type Noted = BTreeMap<String, usize>;
 
 /// Lets a person write about a subject, where the host has a place for that.
 fn write_note(trial: &mut Trial, made: &Made) -> Result<Option<Noted>> {
-    let block = Block::Of(made.kind, Act::Noted);
-    if !trial.fixtures.has(&block) {
-        return Ok(None);
-    }
+    let Some(block) = trial.block(made.kind, Act::Noted) else { return Ok(None) };
     trial.play(&block, made, AN_HOUR)?;
     Ok(Some(rows_with_words(trial)?))
 }
@@ -191,13 +185,11 @@ pub fn in_vain(trial: &mut Trial, all: &[&Made]) -> Result<()> {
 /// Was only its own agent woken, and has that agent the work still?
 fn refuse_others(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
     let (kind, id) = (made.kind, &made.id);
-    let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
-    let look = |db: &mut Db| {
+    let (assignee, woken) = trial.ask_of_host(|db| {
         let assignee = for_kind!(kind, S => S::read(db, id)?.and_then(|facts| facts.assignee().existing_id().cloned()));
         let woken = if kind == Kind::Session { Vec::new() } else { surroundings::agents_woken(db, kind, id)? };
-        QueryResult::Ok((assignee, woken))
-    };
-    let (assignee, woken) = db.in_transaction(Access::ReadOnly, &Timeouts::default(), look)?;
+        Ok((assignee, woken))
+    })?;
     let mut evidence = Vec::new();
     if assignee.as_ref() != Some(&made.agent) {
         let now = assignee.map_or("nobody's".to_owned(), |agent| format!("agent {agent}'s"));
@@ -233,10 +225,7 @@ fn refuse_second_sweep(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
 
 /// Work whose worker died is stranded like any other.
 fn refuse_living_dead(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
-    let block = Block::Of(kind, Act::Dies);
-    if !trial.fixtures.has(&block) {
-        return Ok(None);
-    }
+    let Some(block) = trial.block(kind, Act::Dies) else { return Ok(None) };
     let made = trial.stranded_since(kind, BEFORE)?;
     trial.happens(Act::AtWork, &made, LONG_AGO)?;
     trial.play(&block, &made, AN_HOUR)?;
@@ -247,10 +236,7 @@ fn refuse_living_dead(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
 /// A wake that was taken, and of which no run has begun for longer than a wake may wait, is stuck in sight, or its work
 /// goes on.
 fn refuse_hiding_claim(trial: &mut Trial, kind: Kind) -> Result<Option<String>> {
-    let block = Block::Of(kind, Act::Claimed);
-    if !trial.fixtures.has(&block) {
-        return Ok(None);
-    }
+    let Some(block) = trial.block(kind, Act::Claimed) else { return Ok(None) };
     let made = trial.stranded_since(kind, BEFORE)?;
     let swept = trial.sweep()?;
     trial.play(&block, &made, LONG_AGO)?;
