@@ -58,7 +58,7 @@ impl Workers {
             let (sender, replies) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
                 let ((queue, jobs), replies, shared) = (channel(), sender.clone(), &shared);
-                scope.spawn(move || Worker::<S>::new(worker, connection, shared, replies).work(&jobs));
+                scope.spawn(move || Worker::<S>::work(worker, connection, shared, replies, &jobs));
                 queue
             });
             let queues = Queues::new(queues.collect(), &shared.contention);

@@ -105,41 +105,33 @@ struct Unflushed {
 }
 
 impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
-    pub fn new(
+    /// Runs until the channel of jobs closes; a panic goes on in the coordinator.
+    pub fn work(
         number: usize,
         connection: &'p mut Option<DbConnection>,
         shared: &'p Common<'p, 'a>,
         replies: Sender<(usize, Reply<'a>)>,
-    ) -> Worker<'p, 'a, S> {
-        Worker {
-            number,
-            connection,
-            shared,
-            replies,
-            taken_up: None,
-            unflushed: Vec::new(),
-            is_prepared: false,
-            is_retired: false,
-        }
-    }
-
-    /// Runs until the channel of jobs closes; a panic goes on in the coordinator.
-    pub fn work(mut self, jobs: &Receiver<Job<'a>>) {
+        jobs: &Receiver<Job<'a>>,
+    ) {
+        let (taken_up, unflushed, is_prepared, is_retired) = (None, Vec::new(), false, false);
+        let mut worker: Worker<S> =
+            Worker { number, connection, shared, replies, taken_up, unflushed, is_prepared, is_retired };
         let worked = catch_unwind(AssertUnwindSafe(|| {
             loop {
-                let job = match self.is_under_way() {
+                // What nobody has been answered for yet does not wait for the next job.
+                let job = match worker.taken_up.is_some() || !worker.unflushed.is_empty() {
                     false => jobs.recv().map_err(|_| TryRecvError::Disconnected),
                     true => jobs.try_recv(),
                 };
                 match job {
-                    Ok(job) => self.begin(job),
-                    Err(TryRecvError::Empty) => self.flush(),
-                    Err(TryRecvError::Disconnected) => break self.flush(),
+                    Ok(job) => worker.begin(job),
+                    Err(TryRecvError::Empty) => worker.flush(),
+                    Err(TryRecvError::Disconnected) => break worker.flush(),
                 }
             }
         }));
         if let Err(panic) = worked {
-            self.reply(Reply::Panicked(panic));
+            worker.reply(Reply::Panicked(panic));
         }
     }
 
@@ -229,11 +221,6 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         if !is_written {
             self.end();
         }
-    }
-
-    /// Is there something that nobody has been answered for?
-    fn is_under_way(&self) -> bool {
-        self.taken_up.is_some() || !self.unflushed.is_empty()
     }
 
     /// Ends the transaction that is under way.
