@@ -11,7 +11,6 @@ pub mod grid;
 pub mod page;
 mod progress;
 mod request;
-mod section;
 pub mod status;
 mod table;
 

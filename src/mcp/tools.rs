@@ -3,8 +3,6 @@
 //! `resume` and `exempt` change something.
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Formatter};
-use std::str::FromStr;
 
 use anyhow::Result;
 use chrono::TimeDelta;
@@ -185,7 +183,7 @@ pub struct DryRunArguments {
 /// Answers what `sweep --dry-run --output json` prints, with a page of the subjects.
 pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
     let DryRunArguments { kind, subject, tenant, limit, after } = arguments;
-    let after = after.as_deref().map(Rank::from_str).transpose()?;
+    let after = after.map(|text| parse_rank(&text).ok_or_else(|| no_place(&text))).transpose()?;
     let configured = &call.options.sweep;
     let selection = match (kind, subject) {
         (None, None) => configured.selection.clone(),
@@ -206,7 +204,10 @@ pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
     let mut seen = SubjectsOfPage { after, limit, kept: BTreeMap::new(), total: 0 };
     let summary = sweep_apart(&options, call.cancel, &mut seen)?;
     let heading = summary.heading.redacted();
-    let rows = seen.kept.into_iter().map(|(place, row)| (place.to_string(), json!(row)));
+    let rows = seen
+        .kept
+        .into_iter()
+        .map(|((group, kind, idle_since, hash), row)| (format!("{group}:{kind}:{idle_since}:{hash}"), json!(row)));
     let RowPage { rows, next } = RowPage::fill(rows, limit);
     let mut document = json!({
         "schema": heading.schema, "mode": heading.mode, "host": heading.host, "subjects": rows,
@@ -218,54 +219,27 @@ pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
     Ok(small(document, &[], Keep::First))
 }
 
-/// Where a subject stands in the answer: what would be touched comes first, and of what is alike the oldest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
-    group: u8,
-    kind: Kind,
-    /// Microseconds; what cannot be read comes first.
-    idle_since: i64,
-    /// A hash of the id: what others wrote is not repeated.
-    hash: u64,
+/// Where a subject stands in the answer: what would be touched comes first, and of what is alike the oldest. Its group,
+/// its kind, since when it has been idle in microseconds (what cannot be read comes first), and a hash of its id: what
+/// others wrote is not repeated.
+type Rank = (u8, Kind, i64, u64);
+
+fn rank_of(examined: &Examined) -> Rank {
+    let group = match examined.outcome {
+        outcome if outcome.is_change() => 0,
+        outcome if outcome.is_failure() => 1,
+        Outcome::Healthy => 3,
+        _ => 2,
+    };
+    let idle_since = examined.idle_since.map_or(i64::MIN, |since| since.timestamp_micros());
+    let hash = Sha256::digest(examined.id.0.as_bytes());
+    (group, examined.kind, idle_since, hash.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)))
 }
 
-impl Rank {
-    fn of(examined: &Examined) -> Rank {
-        let group = match examined.outcome {
-            outcome if outcome.is_change() => 0,
-            outcome if outcome.is_failure() => 1,
-            Outcome::Healthy => 3,
-            _ => 2,
-        };
-        let hash = Sha256::digest(examined.id.0.as_bytes());
-        Rank {
-            group,
-            kind: examined.kind,
-            idle_since: examined.idle_since.map_or(i64::MIN, |since| since.timestamp_micros()),
-            hash: hash.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)),
-        }
-    }
-}
-
-impl Display for Rank {
-    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        write!(f, "{}:{}:{}:{}", self.group, self.kind, self.idle_since, self.hash)
-    }
-}
-
-impl FromStr for Rank {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Rank> {
-        let read = || {
-            let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
-            let kind = Kind::parse(kind)?;
-            let (group, idle_since) = (group.parse().ok()?, idle_since.parse().ok()?);
-            Some(Rank { group, kind, idle_since, hash: hash.parse().ok()? })
-        };
-        let refused = || no_place(text);
-        Ok(read().ok_or_else(refused)?)
-    }
+/// The rank in the `next_page` of an answer.
+fn parse_rank(text: &str) -> Option<Rank> {
+    let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
+    Some((group.parse().ok()?, Kind::parse(kind)?, idle_since.parse().ok()?, hash.parse().ok()?))
 }
 
 /// The subjects of a sweep, of which those of one page are kept, and one more.
@@ -279,7 +253,7 @@ struct SubjectsOfPage {
 impl Observer for SubjectsOfPage {
     fn subject(&mut self, examined: &Examined) {
         self.total += 1;
-        let place = Rank::of(examined);
+        let place = rank_of(examined);
         if self.after.as_ref().is_some_and(|after| place <= *after) {
             return;
         }

@@ -55,19 +55,18 @@ impl Route {
     pub fn parse(path: &str, query: &str) -> Option<Route> {
         let segments: Vec<String> =
             path.split('/').filter(|part| !part.is_empty()).map(text_of).collect::<Option<_>>()?;
-        let mut parts = segments.iter().map(String::as_str).collect::<Vec<_>>();
-        let database = match parts[..] {
-            ["databases", name, ..] => Some(name.to_owned()),
-            _ => None,
+        let parts = segments.iter().map(String::as_str).collect::<Vec<_>>();
+        let (database, parts) = match &parts[..] {
+            ["databases", name, parts @ ..] => (Some((*name).to_owned()), parts),
+            parts => (None, parts),
         };
-        if database.is_some() {
-            parts.drain(..2);
-        }
-        let mut route = Route { database, view: view_of(&parts)?, refreshes: true };
+        let mut route = Route { database, view: view_of(parts)?, refreshes: true };
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             match (name, &mut route.view) {
                 ("refresh", _) => route.refreshes = value != "off",
-                ("after", View::Work { after, .. }) => *after = Some(cursor_of(value)?),
+                ("after", View::Work { after, .. }) => {
+                    *after = Some(String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()?.parse().ok()?);
+                }
                 _ => {}
             }
         }
@@ -120,34 +119,16 @@ fn view_of(parts: &[&str]) -> Option<View> {
         ["sweeps"] => Some(View::Sweeps),
         ["tenants", name] => of(Scope { tenant: Some(name.to_owned()), ..Scope::default() }),
         ["agents", id] => of(Scope { agent: Some(id.to_owned()), ..Scope::default() }),
-        [kinds, id] => {
-            let kind = Kind::ALL.iter().find(|kind| kind.plural() == kinds)?;
-            Some(View::Subject(*kind, id.to_owned()))
-        }
+        [kinds, id] => Some(View::Subject(*Kind::ALL.iter().find(|kind| kind.plural() == kinds)?, id.to_owned())),
         _ => None,
     }
 }
 
-fn cursor_of(value: &str) -> Option<Cursor> {
-    String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()?.parse().ok()
-}
-
-/// A cursor as an address has it: encoded, since there is an id in it of which nobody knows what it holds.
-fn written(cursor: &Cursor) -> String {
-    URL_SAFE_NO_PAD.encode(cursor.to_string())
-}
-
 /// A name or an id as a part of a path.
-struct Segment<'a>(&'a str);
-
-impl Display for Segment<'_> {
-    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        // Browsers take dots for a way up.
-        if self.0.starts_with('~') || self.0.chars().all(|c| c == '.') {
-            f.write_str("~")?;
-        }
-        write!(f, "{}", utf8_percent_encode(self.0, NOT_UNRESERVED))
-    }
+fn segment(text: &str) -> String {
+    // Browsers take dots for a way up.
+    let tilde = if text.starts_with('~') || text.chars().all(|c| c == '.') { "~" } else { "" };
+    format!("{tilde}{}", utf8_percent_encode(text, NOT_UNRESERVED))
 }
 
 fn text_of(segment: &str) -> Option<String> {
@@ -159,19 +140,20 @@ fn text_of(segment: &str) -> Option<String> {
 impl Display for Route {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
         if let Some(name) = &self.database {
-            write!(f, "/databases/{}", Segment(name))?;
+            write!(f, "/databases/{}", segment(name))?;
         }
         let mut query = Vec::new();
         match &self.view {
             View::Work { scope: Scope { tenant, agent }, after } => {
                 match (tenant, agent) {
-                    (Some(tenant), _) => write!(f, "/tenants/{}", Segment(tenant))?,
-                    (None, Some(agent)) => write!(f, "/agents/{}", Segment(agent))?,
+                    (Some(tenant), _) => write!(f, "/tenants/{}", segment(tenant))?,
+                    (None, Some(agent)) => write!(f, "/agents/{}", segment(agent))?,
                     (None, None) => f.write_str("/")?,
                 }
-                query.extend(after.iter().map(|after| format!("after={}", written(after))));
+                // Encoded, since there is an id in it of which nobody knows what it holds.
+                query.extend(after.iter().map(|after| format!("after={}", URL_SAFE_NO_PAD.encode(after.to_string()))));
             }
-            View::Subject(kind, id) => write!(f, "/{}/{}", kind.plural(), Segment(id))?,
+            View::Subject(kind, id) => write!(f, "/{}/{}", kind.plural(), segment(id))?,
             View::Sweeps => f.write_str("/sweeps")?,
         }
         if !self.refreshes {

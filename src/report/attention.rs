@@ -5,9 +5,8 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, GridRow, without_header};
+use super::grid::{CELL_MAX, GridRow, age, cells, joined, kinds, paint, section, without_header};
 use super::page::Page;
-use super::section::{age, cells, joined, kinds, paint, section};
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
 use crate::store::read::overview::{Attention, Cursor, Day, Item, NextSweep, Overview, Share, SweeperState};

@@ -4,8 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, GridRow, with_header};
-use super::section::{age, cells, coloured, duration, joined, kinds, section};
+use super::grid::{CELL_MAX, GridRow, age, cells, coloured, duration, joined, kinds, section, with_header};
 use super::table::{emptiness, told};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};

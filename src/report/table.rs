@@ -6,9 +6,8 @@ use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
 
-use super::grid::{self, GridRow, ROWS_MAX};
+use super::grid::{self, GridRow, ROWS_MAX, duration};
 use super::page::{self, Page};
-use super::section::duration;
 use crate::rules::display::HumanDuration;
 use crate::store::work::ledger::SweepEnd;
 use crate::sweep::Mode;
