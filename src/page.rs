@@ -8,8 +8,6 @@
 //! `text::redact`, and is escaped (`shown`).
 
 mod access;
-mod chart;
-mod overview;
 mod pages;
 mod reader;
 mod route;

@@ -37,14 +37,6 @@ pub struct Lines {
     unwritten: Arc<Semaphore>,
 }
 
-/// What a line turned out to be.
-enum Heard {
-    Message(Box<ClientJsonRpcMessage>),
-    Nothing,
-    /// No message: the answer to it.
-    Mistake(Value),
-}
-
 impl Lines {
     pub fn of_this_process() -> Lines {
         let (from, to) = stdio_pipes();
@@ -77,16 +69,17 @@ impl Lines {
         }
     }
 
-    fn hear(&mut self, line: &[u8]) -> Heard {
+    /// The message in a line; none: there is none to answer. Else the answer to what was no message.
+    fn hear(&mut self, line: &[u8]) -> std::result::Result<Option<ClientJsonRpcMessage>, Value> {
         if line.iter().all(u8::is_ascii_whitespace) {
-            return Heard::Nothing;
+            return Ok(None);
         }
         if MESSAGE_MAX < line.len() {
             let why = format!("a message of more than {MESSAGE_MAX} bytes");
-            return mistake(ErrorCode::INVALID_REQUEST, &why, &Value::Null);
+            return Err(mistake(ErrorCode::INVALID_REQUEST, &why, &Value::Null));
         }
         let Ok(document) = serde_json::from_slice::<Value>(line) else {
-            return mistake(ErrorCode::PARSE_ERROR, "expected one line of JSON", &Value::Null);
+            return Err(mistake(ErrorCode::PARSE_ERROR, "expected one line of JSON", &Value::Null));
         };
         let id = document.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
         let is_notification = id.is_none() && document.get("method").is_some();
@@ -96,22 +89,22 @@ impl Lines {
                     self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_));
                 } else if !self.has_begun {
                     // The library ends when anything but a request comes first.
-                    return Heard::Nothing;
+                    return Ok(None);
                 }
-                Heard::Message(Box::new(message))
+                Ok(Some(message))
             }
             // A notification is never answered.
-            Err(_) if is_notification => Heard::Nothing,
+            Err(_) if is_notification => Ok(None),
             Err(_) => {
                 let why = "expected a message of JSON-RPC 2.0";
-                mistake(ErrorCode::INVALID_REQUEST, why, &id.unwrap_or_default())
+                Err(mistake(ErrorCode::INVALID_REQUEST, why, &id.unwrap_or_default()))
             }
         }
     }
 }
 
-fn mistake(code: ErrorCode, why: &str, id: &Value) -> Heard {
-    Heard::Mistake(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": why } }))
+fn mistake(code: ErrorCode, why: &str, id: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": why } })
 }
 
 async fn write(to: Arc<Mutex<StdioWriter>>, message: impl Serialize) -> Result<()> {
@@ -144,9 +137,9 @@ impl Transport<RoleServer> for Lines {
             drop(self.unwritten.acquire().await);
             let line = self.next_line().await.ok()??;
             match self.hear(&line) {
-                Heard::Message(message) => return Some(*message),
-                Heard::Nothing => {}
-                Heard::Mistake(answer) => {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(answer) => {
                     let to = Arc::clone(&self.to);
                     self.answering = Some(tokio::spawn(async move { drop(write(to, answer).await) }));
                 }

@@ -24,11 +24,10 @@ use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use super::access::{PageAccess, PageOptions};
-use super::chart::Mark;
-use super::overview::OverviewPage;
-use super::pages::{DatabasesPage, SubjectPage, SweepsPage, TroublePage};
+use super::pages::{DatabasesPage, OverviewPage, SubjectPage, SweepsPage, TroublePage};
 use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
+use super::shown::Mark;
 use super::{STYLE, STYLE_PATH, Viewed, hex};
 use crate::conclusion::Conclusion;
 use crate::http;
