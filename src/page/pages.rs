@@ -403,7 +403,7 @@ pub struct SubjectPage<'a> {
     agent: Option<Link>,
     tenant: Option<Link>,
     would: String,
-    quarantine: Option<String>,
+    objection: Option<String>,
 }
 
 impl SubjectPage<'_> {
@@ -422,7 +422,7 @@ impl SubjectPage<'_> {
             assignee,
             tenant: label.tenant.as_deref().map(|tenant| here.route.tenant_link(tenant)),
             would: verdict.decision.announce(verdict.attempts_max),
-            quarantine: explanation.quarantine(),
+            objection: explanation.objection(),
         }
     }
 }

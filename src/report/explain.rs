@@ -15,6 +15,7 @@ use crate::store::connect::open::Url;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::links::{HostUrl, Links};
 use crate::store::hosts::rights::Purpose;
+use crate::store::read::overview::Sweeper;
 use crate::store::work::find::among;
 use crate::store::work::ledger::{self, Past, Recovery};
 use crate::store::work::quarantine::{self, FailingSubject};
@@ -44,6 +45,8 @@ pub struct Explanation {
     policy: Policy,
     /// Is it a session's watcher that decides by this policy?
     is_watched: bool,
+    /// Why the sweeps of this database leave it as it is, whatever they would decide.
+    left_alone: Option<String>,
 }
 
 impl Explanation {
@@ -69,6 +72,7 @@ impl Explanation {
             failure,
             policy: policy.clone(),
             is_watched: false,
+            left_alone: None,
         }
     }
 
@@ -98,7 +102,10 @@ impl Explanation {
                 let is_watched = watchers.is_some();
                 let policy = policy(watchers);
                 let explanation = for_kind!(kind, S => read::<S>(db, label, &policy, &links))?;
-                Ok(Explanation { is_watched, ..explanation })
+                let (label, agent) = (&explanation.label, explanation.assignee.id());
+                let left_alone = Sweeper::read(db, now)?.leaves(kind, label.tenant.as_deref(), agent);
+                let left_alone = left_alone.filter(|_| !is_watched);
+                Ok(Explanation { is_watched, left_alone, ..explanation })
             });
             read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
         })
@@ -118,15 +125,16 @@ impl Explanation {
             format!("{}:", self.decides_now()).bold(),
             redact(&decision.announce(self.verdict.attempts_max)).bold()
         );
-        if let Some(quarantine) = self.quarantine() {
-            text += &format!("{}\n", quarantine.yellow());
+        if let Some(objection) = self.objection() {
+            text += &format!("{}\n", objection.yellow());
         }
         text + &format!("What would change that: {}.\n", decision.what_would_change_it())
     }
 
-    /// What a sweep does with it if it is in quarantine, whatever its decision would be.
-    pub fn quarantine(&self) -> Option<String> {
-        in_quarantine(self.failure.as_ref()?, self.kind, &self.label)
+    /// Why sweeps leave the subject as it is, whatever their decision would be.
+    pub fn objection(&self) -> Option<String> {
+        let quarantine = self.failure.as_ref().and_then(|failure| in_quarantine(failure, self.kind, &self.label));
+        quarantine.or_else(|| Some(format!("But sweeps leave it: {}.", self.left_alone.as_ref()?)))
     }
 
     /// The beginning of the sentence that says what a sweep, or its watcher, decides now.
@@ -156,7 +164,7 @@ impl Explanation {
 
     /// What follows from the clauses.
     pub fn so(&self) -> String {
-        // Not "so it is not": a session that waits for its nudge loops all the same.
+        // It does not follow that the finding is wrong: a session that waits for its nudge loops all the same.
         self.verdict.finding.map_or("Not all of it holds.".to_owned(), |finding| format!("So it is {finding}."))
     }
 
@@ -289,6 +297,7 @@ impl Explanation {
             "recoveries_total": past.total,
             "recoveries": past.latest,
             "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),
+            "left_alone": self.left_alone,
             "quarantined": failure.as_ref().is_some_and(|failure| failure.quarantined_at.is_some()),
         }))
     }

@@ -16,7 +16,6 @@ use crate::store::db::types::WrittenDocument;
 use crate::store::read::board::{BoardRow, Boards};
 use crate::store::read::subject::{Age, SubjectRef};
 use crate::store::read::sweeper::Sweeper;
-use crate::store::work::counts::KindMode;
 use crate::store::work::quarantine;
 use crate::store::{Db, for_kind, read_alone};
 
@@ -86,7 +85,7 @@ impl NextSweep {
         for row in &boards.stranded {
             let left_alone = match quarantined.contains(&(row.kind, row.id.clone())) {
                 true => Some("it is in quarantine".to_owned()),
-                false => left_alone(row, sweeper),
+                false => sweeper.leaves(row.kind, row.subject.tenant.as_deref(), row.subject.agent_id.as_ref()),
             };
             let (decision, would) = decided(db, row, &policy)?;
             let (decision, would) = match left_alone {
@@ -134,18 +133,5 @@ fn decided(db: &mut Db, row: &BoardRow, policy: &Policy) -> QueryResult<(Option<
         Ok(None) => Ok((None, "leave it: it no longer exists".to_owned())),
         Err(error) if errors::is_undecodable(&error) => Ok((None, "report it: its row cannot be read".to_owned())),
         Err(error) => Err(error),
-    }
-}
-
-/// Why sweeps leave it as it is although it is not in quarantine.
-fn left_alone(row: &BoardRow, sweeper: &Sweeper) -> Option<String> {
-    let (kind, tenant) = (row.kind, row.subject.tenant.as_deref().unwrap_or_default());
-    match sweeper.modes.get(&kind) {
-        Some(KindMode::Off) => Some(format!("{} are off", kind.plural())),
-        Some(KindMode::Shadow) => Some(format!("{} are in shadow, where nothing is written", kind.plural())),
-        Some(KindMode::On) | None if sweeper.holds_back(kind, tenant, row.subject.agent_id.as_ref()) => {
-            Some("the guard of the latest sweep held it back".to_owned())
-        }
-        Some(KindMode::On) | None => None,
     }
 }

@@ -40,7 +40,7 @@ pub struct Sweeper {
     pub next_sweep_at: Option<DateTime<Utc>>,
     /// What the guard of the latest sweep of everything left as it was.
     pub guard: Vec<HeldWork>,
-    /// What that sweep did about each kind.
+    /// What was last done about each kind.
     #[serde(skip)]
     pub modes: BTreeMap<Kind, KindMode>,
     /// The last sweeps, the latest first.
@@ -97,7 +97,7 @@ const BEGINNINGS: i64 = 10;
 
 impl Sweeper {
     pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Sweeper> {
-        let (sweeps, last_success_at) = (latest(db)?, last_success(db, now)?);
+        let (latest, last_success_at) = (latest(db)?, last_success(db, now)?);
         let beginnings = beginnings(db, now)?;
         let interval = median(beginnings.windows(2).map(|pair| pair[0] - pair[1]).collect())
             .filter(|interval| SHORTEST <= *interval);
@@ -114,7 +114,7 @@ impl Sweeper {
             (Some(_), Some(_)) => SweeperState::Well,
         };
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
-        let modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(modes).collect();
+        let modes = modes(&latest, now);
         let success_age = last_success_at.map(|at| now - at);
         let summary = summary(state, is_well, success_age, began.map(|began| now - began), guard.len());
         Ok(Sweeper {
@@ -126,7 +126,7 @@ impl Sweeper {
             next_sweep_at: began.zip(interval).map(|(began, interval)| began + interval),
             guard,
             modes,
-            sweeps,
+            sweeps: latest.into_iter().map(SweepSummary::from).collect(),
         })
     }
 
@@ -135,19 +135,30 @@ impl Sweeper {
         self.state == SweeperState::Well && self.modes.values().all(|mode| *mode == KindMode::On)
     }
 
-    /// Whether the guard of the latest sweep held this agent's work back.
-    pub(super) fn holds_back(&self, kind: Kind, tenant: &str, agent: Option<&Id>) -> bool {
-        self.guard.iter().any(|held| {
+    /// Why sweeps leave a subject of this kind, tenant and agent as it is, whatever they would decide.
+    pub fn leaves(&self, kind: Kind, tenant: Option<&str>, agent: Option<&Id>) -> Option<String> {
+        let tenant = tenant.unwrap_or_default();
+        let is_held = |held: &HeldWork| {
             held.kind == kind
                 && held.tenant.as_deref().is_none_or(|of| of == tenant)
                 && held.agent_id.as_ref().is_none_or(|of| Some(of) == agent)
-        })
+        };
+        match self.modes.get(&kind) {
+            Some(KindMode::Off) => Some(format!("{} are off", kind.plural())),
+            Some(KindMode::Shadow) => Some(format!("{} are in shadow, where nothing is written", kind.plural())),
+            Some(KindMode::On) | None => {
+                let is_held = self.guard.iter().any(is_held);
+                is_held.then(|| "the guard of the latest sweep held it back".to_owned())
+            }
+        }
     }
 }
 
-/// What a sweep did about each of the kinds that the database has.
-fn modes(sweep: &SweepRow) -> impl Iterator<Item = (Kind, KindMode)> {
-    KindCounts::read(&sweep.counts).filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode))
+/// What was last done about each kind that the database has: a sweep that leaves a kind out is none of everything.
+fn modes(latest: &[SweepRow], now: DateTime<Utc>) -> BTreeMap<Kind, KindMode> {
+    let begun = latest.iter().filter(|sweep| sweep.started_at.instant().is_some_and(|at| at <= now));
+    let counts = begun.rev().flat_map(|sweep| KindCounts::read(&sweep.counts));
+    counts.filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode)).collect()
 }
 
 /// Which kinds nothing is done about, in a sentence.
@@ -309,9 +320,9 @@ pub fn latest_whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<SweepRow
 const SWEEPS_MAX: i64 = 10;
 
 /// The last sweeps, the latest first.
-pub fn latest(db: &mut Db) -> QueryResult<Vec<SweepSummary>> {
+fn latest(db: &mut Db) -> QueryResult<Vec<SweepRow>> {
     let latest = sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).limit(SWEEPS_MAX);
-    Ok(latest.select(SweepRow::as_select()).load(db)?.into_iter().map(SweepSummary::from).collect())
+    latest.select(SweepRow::as_select()).load(db)
 }
 
 /// One sweep as it is shown.

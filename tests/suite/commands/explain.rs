@@ -8,7 +8,7 @@ use sweep::rules::{Id, Kind};
 use sweep::store::connect::open::Url;
 use sweep::store::work::find;
 use sweep::store::{Access, Timeouts};
-use sweep::sweep::Selection;
+use sweep::sweep::{KindMode, Options, Selection};
 
 use crate::support::program::{command_at, explain};
 use crate::support::world::{On, World, on_each_database, on_each_host};
@@ -67,6 +67,26 @@ on_each_host! {
         assert_eq!((&shown["recoveries_total"], &shown["recoveries"][1]["action"]), (&2.into(), &"escalate".into()));
         let settled = [0, 1].map(|n| !shown["recoveries"][n]["settled_at"].is_null());
         assert_eq!(settled, [true, false], "a new entry settles the one before it: {shown:#}");
+    }
+
+    fn what_sweeps_leave_is_named_beside_what_they_would_decide(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphans(&agent, 0..31).remove(0);
+        let explained = |world: &World| world.explained(Kind::Issue, &issue.0);
+        assert!(explained(world)["left_alone"].is_null(), "nobody has swept");
+        let shadow = "issues are in shadow, where nothing is written";
+        for (mode, why) in [(KindMode::Off, "issues are off"), (KindMode::Shadow, shadow)] {
+            world.sweep_as(&Options { modes: [(Kind::Issue, mode)].into(), ..world.options() });
+            let shown = explained(world);
+            assert_eq!((&shown["decision"], &shown["left_alone"]), (&"continue".into(), &why.into()));
+            let text = command_at(&world.url, ["explain", "issue", &issue.0]).run().done().out;
+            assert!(text.contains(&format!("continue it with one wake (attempt 1 of 1).\nBut sweeps leave it: {why}.\n")));
+            assert!(world.attention().to_string().contains(&format!("leave it: {why}")), "{mode:?}");
+        }
+        world.sweep_as(&world.guarded());
+        assert_eq!(explained(world)["left_alone"], "the guard of the latest sweep held it back");
+        world.sweep();
+        assert!(explained(world)["left_alone"].is_null(), "it was swept");
     }
 
     fn an_issue_is_found_by_what_people_call_it(world) {
