@@ -52,7 +52,7 @@ fn open(path: &Path) -> Result<(File, Metadata), String> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = opened.map_err(|error| error_text(&error))?;
-    // Of what was opened: at the path there may be something else by now.
+    // The opened file is asked: at the path there may be something else by now.
     let metadata = file.metadata().map_err(|error| error_text(&error))?;
     if !metadata.is_file() {
         return Err(format!("{}, expected a regular file", kind_of(&metadata)));

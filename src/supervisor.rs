@@ -347,7 +347,8 @@ impl EventLoop {
     fn carry_out(&mut self, ClaimedCommand { id, what }: ClaimedCommand) {
         match what {
             What::Nudge(message) => {
-                // It comes from a row: a control character would be a key, and an agent would read what people do not see.
+                // The message is from a row: a control character would be a key, and an agent would read what people
+                // do not see.
                 let visible = message.as_deref().unwrap_or(&self.message).chars().filter(|c| !is_invisible(*c));
                 let message = visible.take(1000).collect();
                 let can_read = self.state.end.is_none() && self.state.stop.is_none();

@@ -155,7 +155,8 @@ fn between(text: &str, mark: &str, draw: impl Fn(&str) -> String) -> String {
     text.split(mark).enumerate().map(|(n, part)| if n % 2 == 1 { draw(part) } else { part.to_owned() }).collect()
 }
 
-/// Makes the file of the database. A directory of its own is removed at the end, also after an error, unless it is kept.
+/// Makes the file of the database. A directory of its own is removed at the end, also after an error, unless the
+/// directory is kept.
 fn make_file(databases: &[String], is_kept: bool) -> Result<(PathBuf, Option<TempDir>)> {
     let refuse = |why: String| usage(format!("--database: {why}"));
     let (file, temporary) = match databases {

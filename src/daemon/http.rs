@@ -69,7 +69,7 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 
 /// Everything that the answers are made of.
 #[derive(Clone)]
-struct Asked {
+struct Served {
     health: Receiver<Health>,
     /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
     /// connection.
@@ -84,7 +84,7 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .with_state(Asked { health: health.clone(), turn: Arc::default() });
+        .with_state(Served { health: health.clone(), turn: Arc::default() });
     // Other addresses have any name: Kubernetes asks a pod by its address.
     let router = if listening.is_local() { router.layer(from_fn(http::check_host)) } else { router };
     listening.serve(match page {
@@ -94,12 +94,12 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
     Ok(bound)
 }
 
-async fn healthz(State(asked): State<Asked>) -> Response {
-    answer(asked.health.borrow().illness())
+async fn healthz(State(served): State<Served>) -> Response {
+    answer(served.health.borrow().illness())
 }
 
-async fn readyz(State(asked): State<Asked>) -> Response {
-    answer(asked.health.borrow().unreadiness())
+async fn readyz(State(served): State<Served>) -> Response {
+    answer(served.health.borrow().unreadiness())
 }
 
 fn answer(trouble: Option<String>) -> Response {
@@ -113,15 +113,15 @@ fn answer(trouble: Option<String>) -> Response {
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What the databases know, one read after the other, and what only this process knows.
-async fn metrics(State(asked): State<Asked>) -> Response {
-    let Health { daemon, viewed: Viewed { timeouts, .. }, .. } = asked.health.borrow().clone();
+async fn metrics(State(served): State<Served>) -> Response {
+    let Health { daemon, viewed: Viewed { timeouts, .. }, .. } = served.health.borrow().clone();
     let is_there = |database: &&DatabaseState| database.condition != Condition::Gone;
     let databases: Vec<Found> =
         daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
     let readings = Arc::new(Mutex::new(Vec::new()));
     let read = Arc::clone(&readings);
     let reading = async {
-        let turn = asked.turn.lock_owned().await;
+        let turn = served.turn.lock_owned().await;
         let all = spawn_blocking(move || {
             let _turn = turn;
             for Found { short_name, url, .. } in databases {
