@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
 use serde::Serialize;
+use strum::IntoEnumIterator;
 
 use super::decision::STUCK_WAKE;
 use super::issue::unblock_action;
 use super::session::FINISHED;
 use super::subject::{Activity, Ended, WAKEABLE};
-use super::{Cause, ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
+use super::{Cause, ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
 
 /// The state of one subject, in the order of urgency.
 #[derive(
@@ -134,7 +134,7 @@ struct BoardReason {
 impl Vocabulary {
     pub fn of_the_rules() -> Vocabulary {
         let needs_person = Activity::ALL.iter().copied().filter(|activity| activity.needs_person()).map(Activity::name);
-        let reasons = left().into_iter().chain(skipped()).chain(stranded());
+        let reasons = left().chain(skipped()).chain(stranded());
         Vocabulary {
             wakeable: &WAKEABLE,
             finished: &FINISHED,
@@ -148,25 +148,12 @@ impl Vocabulary {
 type NamedReason = (&'static str, BoardState, String);
 
 /// The reasons for which a subject is left. Where somebody else said why, the views show that text alone.
-fn left() -> Vec<NamedReason> {
-    let own = String::new;
-    let stuck = Reason::StuckWake(TimeDelta::zero());
-    let reasons = [
-        ("live_run", Reason::LiveRun),
-        ("host_plan", Reason::HostPlans(own())),
-        ("recent", Reason::Recent),
-        ("pending_wake", Reason::PendingWake),
-        ("stuck_wake", stuck),
-        ("pending_command", Reason::PendingCommand),
-        ("declared_wait", Reason::DeclaredWait(own())),
-        ("exempt", Reason::Exempt(Whose::Subject, own())),
-        ("escalated", Reason::Escalated),
-    ];
-    let named = reasons.into_iter().filter_map(|(name, reason)| {
-        let text = if name == "stuck_wake" { STUCK_WAKE.to_owned() } else { reason.to_string() };
-        Some((name, BoardState::for_reason(&reason)?, text))
-    });
-    named.collect()
+fn left() -> impl Iterator<Item = NamedReason> {
+    Reason::iter().filter_map(|reason| {
+        let state = BoardState::for_reason(&reason)?;
+        let text = if let Reason::StuckWake(_) = reason { STUCK_WAKE.to_owned() } else { reason.to_string() };
+        Some((reason.into(), state, text))
+    })
 }
 
 /// The reasons for which a subject is skipped.

@@ -175,8 +175,9 @@ impl Display for Decision {
     }
 }
 
-/// Why a subject is left as it is.
-#[derive(Clone, Debug, PartialEq)]
+/// Why a subject is left as it is. The views give reasons these names.
+#[derive(Clone, Debug, PartialEq, strum::EnumIter, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Reason {
     NotInProgress(String),
     /// The plan's status: neither executing nor stalled.
@@ -193,6 +194,7 @@ pub enum Reason {
     StuckWake(TimeDelta),
     DeclaredWait(String),
     /// Its host is not done with its last run: what it still does about it.
+    #[strum(serialize = "host_plan")]
     HostPlans(String),
     /// Its grace or threshold has not passed, or its timestamp lies in the future.
     Recent,

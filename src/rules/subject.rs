@@ -40,9 +40,10 @@ pub struct History {
 }
 
 /// To what an exemption belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Whose {
+    #[default]
     Subject,
     /// To an agent: it holds for all that the agent has.
     Agent,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
 use sweep::rules::Id;
-use sweep::rules::board::BoardState;
+use sweep::rules::board::{BoardState, Vocabulary};
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 
@@ -75,6 +76,18 @@ fn history(world: &mut World, kind: &str) {
     exempt_combinations(world, kind);
     settled_escalations(world, kind, 100);
     old_ledger_rows(world, kind, ["action", "false", "false", "30"], "action is not null");
+}
+
+/// A reason that no view names would show its subjects in another state than the rules have.
+#[test]
+fn the_views_name_every_reason_of_the_rules() {
+    let vocabulary = json!(Vocabulary::of_the_rules());
+    let reasons = vocabulary["reasons"].as_object().expect("reasons");
+    assert!(12 < reasons.len() && reasons.contains_key("host_plan"), "{reasons:?}");
+    for sql in [include_str!("../../../docs/schema/sqlite.sql"), include_str!("../../../docs/schema/postgres.sql")] {
+        let unnamed: Vec<_> = reasons.keys().filter(|reason| !sql.contains(&format!("'{reason}'"))).collect();
+        assert!(unnamed.is_empty(), "the views do not name {unnamed:?}");
+    }
 }
 
 on_each_host! {
