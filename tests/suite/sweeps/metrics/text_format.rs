@@ -61,8 +61,9 @@ fn without_a_database_the_daemon_reports_what_it_knows_by_itself() {
     assert_eq!(reported.len(), 9, "and build_info: {reported:?}");
 }
 
+/// The names are all words of the source that have an underscore.
 #[test]
-fn every_metric_is_in_the_documentation() {
+fn every_metric_is_in_the_documentation_and_no_other() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
     let page = std::fs::read_to_string(path).expect("docs/metrics.md");
     let source = include_str!("../../../../src/metrics.rs");
@@ -73,6 +74,10 @@ fn every_metric_is_in_the_documentation() {
         .filter(|word| word.contains('_') && word.chars().all(|c| c.is_lowercase() || c.is_numeric() || c == '_'));
     let names: BTreeSet<&str> = names.collect();
     assert!(names.len() > 15, "{names:?}");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `sweep_")?.split('`').next());
+    for name in rows {
+        assert!(names.contains(name), "docs/metrics.md has sweep_{name}, and src/metrics.rs does not");
+    }
     for name in names {
         assert!(page.contains(&format!("`sweep_{name}`")), "sweep_{name} is not in docs/metrics.md");
     }
