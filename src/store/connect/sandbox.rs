@@ -135,10 +135,7 @@ impl Sandbox {
         let directory = directory.context("making a directory for copies")?;
         let path = directory.path().join("copy.db");
         let url = Url::Sqlite(path.clone());
-        match source {
-            Some(source) => copy_file(source, &path)?,
-            None => url.create()?,
-        }
+        source.map_or_else(|| url.create(), |source| copy_file(source, &path))?;
         Ok(Sandbox { url, place: CopyPlace::File { path, _directory: directory } })
     }
 

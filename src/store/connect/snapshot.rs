@@ -1,6 +1,6 @@
-//! What a verification looks at: what stands in a database, as texts that can be compared (its schema, its rows, and the
-//! values that its columns may hold and do); what a host's relations tell of the wakes of a subject that the ledger says
-//! sweep queued for it; and where the time of a statement goes.
+//! What a verification looks at: what stands in a database, as texts that can be compared (its schema, its rows, and
+//! the values that its columns may hold and do); what a host's relations tell of the wakes of a subject that the ledger
+//! says sweep queued for it; and where the time of a statement goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

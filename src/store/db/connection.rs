@@ -280,10 +280,7 @@ impl DbConnection {
     fn uncommitted(&mut self, error: Error) -> Abort {
         // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
         let _ = self.roll_back();
-        match errors::is_refusal(&error) || self.is_sqlite() {
-            true => Abort::RolledBack(error),
-            false => Abort::Unknown(error),
-        }
+        if errors::is_refusal(&error) || self.is_sqlite() { Abort::RolledBack(error) } else { Abort::Unknown(error) }
     }
 
     /// Asks in the snapshot in which the question before was asked, or else in a new one. `end`, or the next

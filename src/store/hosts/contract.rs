@@ -1,5 +1,5 @@
-//! What sweep reads and writes of a host, as `migrations/contract.toml` has it; and whether its migrations have made that,
-//! as far as the catalog shows: what only rows can show is not looked at here.
+//! What sweep reads and writes of a host, as `migrations/contract.toml` has it; and whether its migrations have made
+//! that, as far as the catalog shows: what only rows can show is not looked at here.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

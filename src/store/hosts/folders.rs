@@ -328,10 +328,7 @@ const TITLE_MAX: usize = 100;
 impl Manifest {
     pub fn parse(text: &str) -> Result<Manifest, String> {
         let manifest: Manifest = toml::from_str(text).map_err(|error| misread::toml(&error, text))?;
-        match manifest.refusal() {
-            Some(why) => Err(why),
-            None => Ok(manifest),
-        }
+        manifest.refusal().map_or(Ok(manifest), Err)
     }
 
     fn refusal(&self) -> Option<String> {

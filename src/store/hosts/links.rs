@@ -1,6 +1,6 @@
-//! How people get at a host: links into its own pages, all of them made here, by the templates of its `host.toml` and by
-//! the setting that says where its pages are; and what a person runs to have the agent of an issue go on, as the facts
-//! of its host say (`resume_commands`): calls of the host's own API, and statements for the owner of its tables.
+//! How people get at a host: links into its own pages, all of them made here, by the templates of its `host.toml` and
+//! by the setting that says where its pages are; and what a person runs to have the agent of an issue go on, as the
+//! facts of its host say (`resume_commands`): calls of the host's own API, and statements for the owner of its tables.
 //!
 //! What a link is filled with is others' text. It is percent-encoded but for letters, digits and `-._~`, so that
 //! nothing in it ends a link in a terminal, in Markdown, in Slack or in JSON; and text that may not be shown makes no

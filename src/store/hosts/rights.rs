@@ -109,13 +109,13 @@ impl Purpose {
     }
 
     /// The comments of the functions that are called for it, as deploy/postgres/role.sql reads them too.
-    fn functions(self) -> Vec<&'static str> {
+    fn functions(self) -> &'static [&'static str] {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Exempt | Purpose::Release => {
-                vec!["called by views"]
+                &["called by views"]
             }
-            Purpose::Measure | Purpose::Watch => Vec::new(),
-            Purpose::Sweep | Purpose::Ask(_) => vec!["called by views", "called by sweeps"],
+            Purpose::Measure | Purpose::Watch => &[],
+            Purpose::Sweep | Purpose::Ask(_) => &["called by views", "called by sweeps"],
         }
     }
 
@@ -183,7 +183,7 @@ struct Lacking {
 
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(in crate::store) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
-    refuse_without(db, &[named(&[&RIGHTS.to_know_the_version]), purpose.rights()].concat(), &purpose.functions())
+    refuse_without(db, &[named(&[&RIGHTS.to_know_the_version]), purpose.rights()].concat(), purpose.functions())
 }
 
 /// Refuses as `check` does, once a database is open.

@@ -215,10 +215,8 @@ struct Counted {
 impl KeptDays {
     /// The days that are kept, with when they were counted; else they are counted now, in the snapshot of the rest.
     pub(super) fn read(&self, db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Day>, Option<DateTime<Utc>>)> {
-        match self.get().filter(|kept| SLOW <= kept.took && (now - kept.counted_at).abs() < OLD) {
-            Some(kept) => Ok((kept.days, Some(kept.counted_at))),
-            None => Ok((self.count(db, now)?, None)),
-        }
+        let kept = self.get().filter(|kept| SLOW <= kept.took && (now - kept.counted_at).abs() < OLD);
+        kept.map_or_else(|| Ok((self.count(db, now)?, None)), |kept| Ok((kept.days, Some(kept.counted_at))))
     }
 
     /// Whether it is time to count them again, which nobody who asks needs to wait for.

@@ -1,6 +1,6 @@
-//! What needs a person: an item of each source, merged with those of the others, the oldest first; and what a person can
-//! do about each: what the host's own facts say of it, and commands ready for a shell. What others wrote is quoted, and
-//! what may not be shown as it is makes no command.
+//! What needs a person: an item of each source, merged with those of the others, the oldest first; and what a person
+//! can do about each: what the host's own facts say of it, and commands ready for a shell. What others wrote is quoted,
+//! and what may not be shown as it is makes no command.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -123,11 +123,12 @@ impl LastSweep {
             || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
         let codes = || shards.iter().filter_map(|row| row.exit_code);
         let mut kinds: BTreeMap<Kind, Swept> = BTreeMap::new();
-        for row in shards {
-            let written =
-                KindCounts::read(&row.counts).filter(|(_, counts)| counts.provided && counts.mode == KindMode::On);
-            for (kind, counts) in written {
-                kinds.entry(kind).or_default().add(&counts);
+        for (kind, counts) in shards.iter().flat_map(|row| KindCounts::read(&row.counts)) {
+            if counts.provided && counts.mode == KindMode::On {
+                let swept = kinds.entry(kind).or_default();
+                swept.tally = swept.tally.plus(counts.tally);
+                swept.guarded |= counts.is_guarded();
+                swept.oldest_deferred_at = swept.oldest_deferred_at.into_iter().chain(counts.oldest_deferred_at).min();
             }
         }
         (!shards.is_empty()).then(|| LastSweep {
@@ -139,14 +140,6 @@ impl LastSweep {
                 .or(codes().max()),
             kinds,
         })
-    }
-}
-
-impl Swept {
-    fn add(&mut self, counts: &KindCounts) {
-        self.tally = self.tally.plus(counts.tally);
-        self.guarded |= counts.is_guarded();
-        self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(counts.oldest_deferred_at).min();
     }
 }
 

@@ -87,11 +87,10 @@ impl NextSweep {
                 true => Some("it is in quarantine".to_owned()),
                 false => sweeper.leaves(row.kind, row.subject.tenant.as_deref(), row.subject.agent_id.as_ref()),
             };
-            let (decision, would) = decided(db, row, &policy)?;
-            let (decision, would) = match left_alone {
-                Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
-                None => (decision, would),
-            };
+            let (mut decision, mut would) = decided(db, row, &policy)?;
+            if let Some(why) = left_alone {
+                (decision, would) = (None, format!("leave it: {why}. Otherwise it would {would}"));
+            }
             subjects.push(StrandedPlan { stranded: Stranded::new(row, now), decision, would });
         }
         let mut decisions = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What is asked for: whose work, and which page of what needs a person, from a place between two items on; and what else
-//! all parts of one reading go by.
+//! What is asked for: whose work, and which page of what needs a person, from a place between two items on; and what
+//! else all parts of one reading go by.
 //!
 //! Each item has a place in its own source, and the sources are merged by time: so each item is on exactly one page,
 //! however many there are.

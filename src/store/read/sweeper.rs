@@ -1,5 +1,5 @@
-//! Is the sweeper alive? When a sweep of everything last did all that it had to, when the next one can be expected, what
-//! the guard holds back, and the last sweeps.
+//! Is the sweeper alive? When a sweep of everything last did all that it had to, when the next one can be expected,
+//! what the guard holds back, and the last sweeps.
 //!
 //! A sweep may be split into shards, each with a row of its own. The conditions are words of SQL, not of the DSL: they
 //! are those of partial indexes, and SQLite uses one only for a query that says the same with nothing bound.

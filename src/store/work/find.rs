@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
@@ -152,10 +152,7 @@ pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -
 impl Store {
     /// Refuses a kind that the host does not have.
     pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Failure> {
-        match self.kinds.contains(&kind) {
-            true => Ok(()),
-            false => Err(not_provided(kind.plural())),
-        }
+        if self.kinds.contains(&kind) { Ok(()) } else { Err(not_provided(kind.plural())) }
     }
 
     /// Refuses a request that this host has no kind of subject, or no columns, for.
@@ -164,10 +161,8 @@ impl Store {
         if !kinds.iter().any(|kind| self.kinds.contains(kind)) {
             kinds.iter().try_for_each(|kind| self.refuse_unprovided(*kind))?;
         }
-        match self.db.look(|db| Ok(is_provided(db, request)?))? {
-            true => Ok(()),
-            false => Err(not_provided(request.name()).into()),
-        }
+        ensure!(self.db.look(|db| Ok(is_provided(db, request)?))?, not_provided(request.name()));
+        Ok(())
     }
 }
 

@@ -79,10 +79,7 @@ pub fn read_stuck(db: &mut Db, question: &StuckQuestion) -> QueryResult<StuckWak
 
 /// How many wakes are stuck.
 pub fn count_stuck(db: &mut Db, question: &StuckQuestion) -> QueryResult<i64> {
-    match is_readable(db, "untaken_wakes")? {
-        true => stuck!(question).count().get_result(db),
-        false => Ok(0),
-    }
+    if is_readable(db, "untaken_wakes")? { stuck!(question).count().get_result(db) } else { Ok(0) }
 }
 
 /// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were

@@ -53,7 +53,8 @@ impl Subject for IssueFacts {
 
     fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, _nudge: Option<&'a str>) -> QueryResult<()> {
         let payload = json!({
-            "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": ISSUE_REASON, "retryReason": ISSUE_REASON,
+            "issueId": self.id, "retryOfRunId": self.last_run_id,
+            "wakeReason": ISSUE_REASON, "retryReason": ISSUE_REASON,
         });
         let wake = diesel::insert_into(wakes::table).values((
             wakes::id.eq(wake_id),

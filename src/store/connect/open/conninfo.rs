@@ -43,10 +43,7 @@ pub enum ServerPlace {
 
 impl Conninfo<'_> {
     pub fn read(text: &str) -> Conninfo<'_> {
-        let parameters = match rest_of_uri(text) {
-            Some(rest) => of_uri(text, rest),
-            None => of_pairs(text),
-        };
+        let parameters = rest_of_uri(text).map_or_else(|| of_pairs(text), |rest| of_uri(text, rest));
         let parameters = parameters.filter(|parameters| parameters.iter().all(|parameter| is_name(&parameter.name)));
         Conninfo { text, parameters }
     }

@@ -195,10 +195,10 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
         None if message.contains("is locked") => {
             busy(format!("{shown}: {message}: another program, or other sweeps, are writing to it; try again"))
         }
-        None => match errors::advice(message) {
-            Some((what, _)) => unavailable(format!("{shown}: {message}: {what}")),
-            None => unavailable(format!("{shown}: {message}")),
-        },
+        None => {
+            let advice = errors::advice(message).map(|(what, _)| format!(": {what}")).unwrap_or_default();
+            unavailable(format!("{shown}: {message}{advice}"))
+        }
     }
 }
 
@@ -299,10 +299,8 @@ pub fn hint(path: &Path) -> String {
     if !directory.is_dir() {
         return missing_directory(path, directory);
     }
-    match nearest(directory, path, Path::is_file) {
-        Some(file) => format!(" (did you mean {}?)", file.display()),
-        None => String::new(),
-    }
+    let meant = nearest(directory, path, Path::is_file);
+    meant.map(|file| format!(" (did you mean {}?)", file.display())).unwrap_or_default()
 }
 
 /// Which directory of the path is missing, and which one may have been meant.

@@ -109,8 +109,8 @@ pub fn mode_to_migrate(db: &mut PgConnection) -> QueryResult<&'static str> {
 
 /// Whether statements are prepared, so that they are planned once for a connection (PostgreSQL). A transaction pooler
 /// that does not know prepared statements, such as PgBouncer before 1.21, gives them to somebody else's connection: as
-/// soon as one is lost so, or another's is met, none is prepared any more. The clones of what is known of a server share
-/// what one of them finds out.
+/// soon as one is lost so, or another's is met, none is prepared any more. The clones of what is known of a server
+/// share what one of them finds out.
 #[derive(Clone, Debug, Default)]
 pub struct StatementCache {
     is_off: Arc<AtomicBool>,

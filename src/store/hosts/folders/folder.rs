@@ -1,5 +1,5 @@
-//! The folder of a host that is not built in: reading it, and a beginning of one for a database, which can be installed,
-//! and reads and writes nothing yet.
+//! The folder of a host that is not built in: reading it, and a beginning of one for a database, which can be
+//! installed, and reads and writes nothing yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Whose database it is: by the record that `sweep migrate` makes of it, else by the tables that are there.
 //!
-//! The table `host` has one row, with the host's name; of a host that is not built in its files as well, so that a sweep
-//! needs no folder; and which relations there were, so that one that is gone is no kind of work that there is none of.
+//! The table `host` has one row, with the host's name; of a host that is not built in its files as well, so that a
+//! sweep needs no folder; and which relations there were, so that one that is gone is no kind of work that there is
+//! none of.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -225,10 +226,7 @@ pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
     }
     let theirs = tables(db).context(LOOKING)?;
     let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(dialect)).cloned().collect();
-    let recognised = match wanted {
-        Some(wanted) => Ok(wanted),
-        None => recognise(&known, &theirs),
-    };
+    let recognised = wanted.map_or_else(|| recognise(&known, &theirs), Ok);
     // There is no schema of sweep's own in a file.
     let is_anothers = recognised.as_ref().map_or(true, |host| host.is_native() && !theirs.is_empty());
     if dialect == Dialect::Sqlite && is_anothers {
@@ -263,10 +261,10 @@ fn recognise(hosts: &[Arc<Host>], theirs: &BTreeSet<String>) -> Result<Arc<Host>
     let recognised: Vec<&Arc<Host>> = hosts.iter().filter(|host| is_recognised(host, theirs)).collect();
     match recognised.as_slice() {
         [host] => Ok(Arc::clone(host)),
-        [] => match hosts.iter().find(|host| theirs.is_empty() && host.is_native()) {
-            Some(native) => Ok(native.clone()),
-            None => Err(unknown(hosts, theirs)),
-        },
+        [] => {
+            let native = hosts.iter().find(|host| theirs.is_empty() && host.is_native());
+            native.cloned().ok_or_else(|| unknown(hosts, theirs))
+        }
         several => {
             let names: Vec<&str> = several.iter().map(|host| host.name()).collect();
             let names = names.join(" and of ");

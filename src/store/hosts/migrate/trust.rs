@@ -83,10 +83,8 @@ pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
 
 fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
     let refusal = sql::<Text>(query).get_result::<String>(db).optional();
-    match refusal.context("looking at whose the host's tables are")? {
-        Some(sentence) => Err(config(sentence).into()),
-        None => Ok(()),
-    }
+    let refusal = refusal.context("looking at whose the host's tables are")?;
+    refusal.map_or(Ok(()), |sentence| Err(config(sentence).into()))
 }
 
 enum Lending {
