@@ -8,7 +8,6 @@ pub mod ledger;
 pub mod opening;
 pub mod outbox;
 pub mod quarantine;
-pub(super) mod sessions;
 pub(super) mod subject;
 pub mod supervision;
 pub mod surroundings;

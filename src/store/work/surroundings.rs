@@ -1,8 +1,8 @@
 //! What stands around the subjects, and no rule for one of them sees.
 //!
 //! - Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
-//!   `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need not,
-//!   sees none.
+//!   `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need
+//!   not, sees none.
 //! - Issues that the host left to itself: what it blocked without notifying anybody, and what is to do and nothing will
 //!   start. The view `left_issues`, where a host has it.
 
