@@ -88,7 +88,7 @@ fn named_databases(environment: &Environment) -> Result<Vec<Url>> {
     if !typed.is_empty() {
         let urls = typed.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
         let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
-        if urls.iter().any(Url::holds_a_password) {
+        if urls.iter().any(|url| url.conninfo().is_some_and(|conninfo| conninfo.has_password())) {
             // Once: the database is named again for each connection, the command line is the same.
             static SAID: Once = Once::new();
             let why = "which every user of this machine can read as long as sweep runs";

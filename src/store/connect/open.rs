@@ -147,11 +147,6 @@ impl Url {
         }
     }
 
-    /// Does it hold a password, or what serves as one?
-    pub fn holds_a_password(&self) -> bool {
-        self.conninfo().is_some_and(|conninfo| conninfo.has_password())
-    }
-
     /// Makes the file of an embedded database that does not exist yet, in a directory that does.
     pub fn create(&self) -> Result<()> {
         match self {

@@ -175,15 +175,14 @@ fn mistakes_in(relation: &Relation, found: &StandingRelation, host: &Host) -> Ve
     let name = &relation.name;
     let refused = relation.usage == Usage::Insert && !found.takes_inserts;
     let refused = refused.then(|| format!("{name} takes no INSERT: {WRITABLE}"));
-    let columns = CONTRACT.columns_of(relation, host).filter_map(|column| {
-        let why = mistake_of(column, found.columns.get(&column.0), relation.updates.contains(&column.0), host)?;
-        Some(format!("{name}.{} {why}", column.0))
-    });
+    let mistake = |column: &ContractColumn, found: Option<&StandingColumn>, is_updated: bool| {
+        Some(format!("{name}.{} {}", column.0, mistake_of(column, found, is_updated, host)?))
+    };
+    let columns = CONTRACT.columns_of(relation, host);
+    let columns = columns.filter_map(|it| mistake(it, found.columns.get(&it.0), relation.updates.contains(&it.0)));
     // A host that has one of them has it as it must be.
-    let for_requests = relation.columns_for_requests.iter().filter_map(|column| {
-        let why = mistake_of(column, Some(found.columns.get(&column.0)?), false, host)?;
-        Some(format!("{name}.{} {why}", column.0))
-    });
+    let for_requests = relation.columns_for_requests.iter();
+    let for_requests = for_requests.filter_map(|it| mistake(it, Some(found.columns.get(&it.0)?), false));
     columns.chain(for_requests).chain(refused).collect()
 }
 

@@ -118,12 +118,7 @@ pub struct Glance {
 impl Glance {
     /// Nobody has looked: there may be anything.
     pub fn unknown() -> Glance {
-        Glance {
-            candidates: Kind::ALL.to_vec(),
-            has_failures: true,
-            is_unsettled: true,
-            is_calm: false,
-            is_empty: false,
-        }
+        let candidates = Kind::ALL.to_vec();
+        Glance { candidates, has_failures: true, is_unsettled: true, is_calm: false, is_empty: false }
     }
 }
