@@ -268,10 +268,7 @@ impl Outsider {
 
     /// Runs statements in a transaction that stays open, unless it fails.
     pub fn begin(&mut self, statements: &str) -> QueryResult<()> {
-        let begin = match self.db.dialect() {
-            Dialect::Postgres => "BEGIN",
-            Dialect::Sqlite => "BEGIN IMMEDIATE",
-        };
+        let begin = self.db.dialect().either("BEGIN", "BEGIN IMMEDIATE");
         let begun = self.db.batch_execute(&format!("{begin};\n{statements}"));
         begun.inspect_err(|_| self.roll_back())
     }

@@ -17,6 +17,14 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// The first on PostgreSQL, the second on SQLite.
+    pub fn either<T>(self, on_postgres: T, on_sqlite: T) -> T {
+        match self {
+            Dialect::Postgres => on_postgres,
+            Dialect::Sqlite => on_sqlite,
+        }
+    }
+
     /// The name of its folders of migrations.
     pub fn name(self) -> &'static str {
         self.into()
@@ -24,26 +32,17 @@ impl Dialect {
 
     /// The name that its makers give it.
     pub fn title(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "PostgreSQL",
-            Dialect::Sqlite => "SQLite",
-        }
+        self.either("PostgreSQL", "SQLite")
     }
 
     /// What the name of a relation of sweep's begins with where no path says where names are looked up.
     pub fn schema(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "sweep.",
-            Dialect::Sqlite => "",
-        }
+        self.either("sweep.", "")
     }
 
     /// The expression of SQL that is the database's clock.
     pub fn clock(self) -> &'static str {
-        match self {
-            Dialect::Postgres => "clock_timestamp()",
-            Dialect::Sqlite => SQLITE_CLOCK,
-        }
+        self.either("clock_timestamp()", SQLITE_CLOCK)
     }
 
     /// The expression of SQL that says which database it is: the id that `sweep migrate` gave it and its name, or the

@@ -41,10 +41,7 @@ pub fn says(policy: &Policy) -> String {
 /// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped
 /// in the middle of that, and no sweep waits for a board.
 pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
-    let free = match db.dialect() {
-        Dialect::Postgres => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
-        Dialect::Sqlite => "",
-    };
+    let free = db.dialect().either(" WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)", "");
     let insertion = insertion(policy, "", db.dialect());
     db.batch_execute(&format!("UPDATE policy SET {}{free};\n{insertion}", equal(policy).join(", ")))
 }

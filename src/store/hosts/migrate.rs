@@ -304,7 +304,7 @@ pub enum SetUp {
 fn read_record(db: &mut Db) -> Result<(FoundSchema, Option<Vec<String>>)> {
     let Some(recorded) = SchemaRecord::read(db)? else { return Ok((read_schema(db)?, None)) };
     let applied = recorded.versions.iter().cloned().collect();
-    Ok((known(db, applied, |_| recorded.host().map(Some))?, Some(recorded.gone)))
+    Ok((known(db, applied, |_| recorded.row.host().map(Some))?, Some(recorded.gone)))
 }
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.

@@ -146,28 +146,22 @@ fn give_named(db: &mut Db, kinds: &[Kind], wanted: &WantedExemption) -> Result<E
             let why = "expected an end within 7 days; a person can exempt it for longer";
             return Err(usage(format!("{until_is_called} {why}")).into());
         }
-        refuse_to_shorten(db, of, &label, until, now)?;
+        let holding: Option<Option<DateTime<Utc>>> =
+            row(of, &label.id).select(exemptions::until).first(db).optional()?;
+        let end = match holding {
+            Some(Some(end)) if now < end && until.is_some_and(|until| until < end) => Some(format_utc(end)),
+            Some(None) => Some("it is removed".to_owned()),
+            Some(Some(_)) | None => None,
+        };
+        if let Some(end) = end {
+            let why = format!("is exempt until {end} already, which is not shortened here");
+            return Err(usage(format!("{of} {} {why}", label.name())).into());
+        }
     }
     let exemption = Exemption { whose: of.whose(), reason: reason.to_owned(), until };
     let row = Exempted { kind: of.name().to_owned(), id: label.id.clone(), exemption, since: now };
     let given = give(db, of, &row)?;
     Ok(Exempt { label, row, given })
-}
-
-fn refuse_to_shorten(
-    db: &mut Db,
-    of: Exempts,
-    label: &Label,
-    until: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> Result<(), Refused> {
-    let holding: Option<Option<DateTime<Utc>>> = row(of, &label.id).select(exemptions::until).first(db).optional()?;
-    let end = match holding {
-        Some(None) => "until it is removed".to_owned(),
-        Some(Some(end)) if now < end && until.is_some_and(|until| until < end) => format!("until {}", format_utc(end)),
-        Some(Some(_)) | None => return Ok(()),
-    };
-    Err(usage(format!("{of} {} is exempt {end} already, which is not shortened here", label.name())).into())
 }
 
 /// What is called so. Of a tenant only its name is known.

@@ -37,10 +37,8 @@ impl Start {
         let now = db.dialect().clock();
         let newest =
             format!("FROM sweeps WHERE started_at <= {now} ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}");
-        let (list, none) = match db {
-            Db::Postgres(_) => ("string_agg(id::text, ',')", "NULL::timestamptz"),
-            Db::Sqlite(_) => ("group_concat(id)", "NULL"),
-        };
+        let list = db.dialect().either("string_agg(id::text, ',')", "group_concat(id)");
+        let none = db.dialect().either("NULL::timestamptz", "NULL");
         let columns = [
             db.dialect().identity().to_owned(),
             now.to_owned(),
@@ -85,7 +83,8 @@ impl Start {
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
-        let (found, is_due): ((bool, bool, bool, bool, bool, bool, bool), bool) = match self.has_untaken_wakes {
+        type Answers = (bool, bool, bool, bool, bool, bool, bool);
+        let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
             true => {
                 let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
                 select((asked, due.or(stuck))).get_result(db)?

@@ -27,18 +27,12 @@ use crate::store::db::{Db, MultiBackend};
 impl Dialect {
     /// What stands before and after the text of an id in this database's SQL.
     pub fn around_text(self) -> (&'static str, &'static str) {
-        match self {
-            Dialect::Postgres => ("CAST(", " AS sweep.id)"),
-            Dialect::Sqlite => ("", ""),
-        }
+        self.either(("CAST(", " AS sweep.id)"), ("", ""))
     }
 
     /// What stands between an id and a list in which it may be, and after it.
     fn around_list(self) -> (&'static str, &'static str) {
-        match self {
-            Dialect::Postgres => (" = ANY(CAST(", " AS sweep.id[]))"),
-            Dialect::Sqlite => (" IN (SELECT value FROM json_each(", "))"),
-        }
+        self.either((" = ANY(CAST(", " AS sweep.id[]))"), (" IN (SELECT value FROM json_each(", "))"))
     }
 }
 

@@ -142,10 +142,7 @@ pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let dialect = db.dialect();
     let (tables, id) = tables(db).context("looking for tables")?;
     if !tables.iter().any(|table| table.key.is_some()) {
-        let expected = match dialect {
-            Dialect::Postgres => IN_PUBLIC,
-            Dialect::Sqlite => "expected the database of a control plane",
-        };
+        let expected = dialect.either(IN_PUBLIC, "expected the database of a control plane");
         return Err(config(format!("{} has no tables: {expected}", catalog::name(db)?)).into());
     }
     let tables = Value::from(Serde(&tables));
@@ -233,10 +230,7 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<TableToRead>, &'static str)> {
         WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
         AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
         ORDER BY m.name, c.cid";
-    let columns = match db.dialect() {
-        Dialect::Postgres => ON_POSTGRES,
-        Dialect::Sqlite => ON_SQLITE,
-    };
+    let columns = db.dialect().either(ON_POSTGRES, ON_SQLITE);
     let columns = sql::<(Text, Text, Text, Bool)>(&format!("SELECT {columns}"));
     let rows: Vec<(String, String, String, bool)> = columns.load(db)?;
     let ids = ["uuid", "bigint", "integer", "text"];

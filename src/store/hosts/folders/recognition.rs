@@ -34,7 +34,7 @@ pub struct HostRow {
 }
 
 impl HostRow {
-    fn host(&self) -> Result<Arc<Host>> {
+    pub fn host(&self) -> Result<Arc<Host>> {
         let HostRow { name, files } = self;
         Ok(match files {
             None => named(name).ok_or_else(|| {
@@ -77,10 +77,7 @@ pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>>
 pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) \
         WHERE value NOT IN (SELECT name FROM sqlite_master) ORDER BY 1";
-    let gone = match db.dialect() {
-        Dialect::Postgres => GONE,
-        Dialect::Sqlite => ON_SQLITE,
-    };
+    let gone = db.dialect().either(GONE, ON_SQLITE);
     sql::<Text>(gone).load(db)
 }
 
@@ -91,7 +88,7 @@ pub struct SchemaRecord {
     pub versions: Vec<String>,
     /// The relations that are gone.
     pub gone: Vec<String>,
-    row: HostRow,
+    pub row: HostRow,
 }
 
 impl SchemaRecord {
@@ -104,10 +101,6 @@ impl SchemaRecord {
         let query = sql::<(Array<Text>, Array<Text>, (Text, Nullable<Text>))>(&query);
         let recorded = query.get_result::<SchemaRecord>(db).optional().context(READING)?;
         Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
-    }
-
-    pub fn host(&self) -> Result<Arc<Host>> {
-        self.row.host()
     }
 }
 
@@ -249,10 +242,7 @@ fn tables(db: &mut Db) -> QueryResult<BTreeSet<String>> {
         "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name <> '{VERSIONS}' \
          AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
     );
-    let names = match db.dialect() {
-        Dialect::Postgres => ON_POSTGRES,
-        Dialect::Sqlite => &on_sqlite,
-    };
+    let names = db.dialect().either(ON_POSTGRES, &on_sqlite);
     Ok(sql::<Text>(names).load::<String>(db)?.into_iter().collect())
 }
 
