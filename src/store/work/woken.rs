@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use diesel::deserialize::Result;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel::result::Error;
 use serde_json::json;
 
 use crate::rules::issue::{self, IssueFacts, unblock_action};
@@ -56,15 +57,9 @@ impl Subject for IssueFacts {
             "issueId": self.id, "retryOfRunId": self.last_run_id,
             "wakeReason": ISSUE_REASON, "retryReason": ISSUE_REASON,
         });
-        let wake = diesel::insert_into(wakes::table).values((
-            wakes::id.eq(wake_id),
-            wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
-            wakes::issue_id.eq(&self.id),
-            wakes::reason.eq(ISSUE_REASON),
-            wakes::payload.eq(Document(payload)),
-            wakes::requested_by.eq(ledger::ACTOR),
-        ));
-        writes.insert("wakes", wake);
+        let agent = self.assignee.id().ok_or(Error::NotFound)?;
+        let wake = (wake_by_sweep(wake_id, agent, ISSUE_REASON, Document(payload)), wakes::issue_id.eq(&self.id));
+        writes.insert("wakes", diesel::insert_into(wakes::table).values(wake));
         Ok(())
     }
 
@@ -98,6 +93,19 @@ impl IssueFacts {
             issues::updated_at.eq(Instant(self.history.observed_at)),
         )));
     }
+}
+
+/// The columns of a wake that are written for issues and steps alike.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn wake_by_sweep<'a>(id: &'a Id, agent: &'a Id, reason: &'static str, payload: Document) -> _ {
+    let author: &'static str = ledger::ACTOR;
+    (
+        wakes::id.eq(id),
+        wakes::agent_id.eq(agent),
+        wakes::reason.eq(reason),
+        wakes::payload.eq(payload),
+        wakes::requested_by.eq(author),
+    )
 }
 
 /// Adds a comment to an issue: words of the rules, with what others wrote as quotations.
@@ -196,16 +204,11 @@ impl Subject for StepFacts {
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": STEP_REASON,
         });
-        let wake = diesel::insert_into(wakes::table).values((
-            wakes::id.eq(wake_id),
-            wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
-            wakes::issue_id.eq(Bound::optional(self.issue_id.as_ref())),
-            wakes::plan_step_id.eq(&self.step.id),
-            wakes::reason.eq(STEP_REASON),
-            wakes::payload.eq(Document(payload)),
-            wakes::requested_by.eq(ledger::ACTOR),
-        ));
-        writes.insert("wakes", wake);
+        let agent = self.assignee.id().ok_or(Error::NotFound)?;
+        let wake = wake_by_sweep(wake_id, agent, STEP_REASON, Document(payload));
+        let issue = wakes::issue_id.eq(Bound::optional(self.issue_id.as_ref()));
+        let wake = (wake, issue, wakes::plan_step_id.eq(&self.step.id));
+        writes.insert("wakes", diesel::insert_into(wakes::table).values(wake));
         Ok(())
     }
 
