@@ -53,6 +53,16 @@ impl Dialect {
             Dialect::Sqlite => "(SELECT file FROM pragma_database_list WHERE name = 'main')",
         }
     }
+
+    /// What stands before and after the text of an id in this database's SQL.
+    pub fn around_text(self) -> (&'static str, &'static str) {
+        self.either(("CAST(", " AS sweep.id)"), ("", ""))
+    }
+
+    /// What stands between an id and a list in which it may be, and after it.
+    pub fn around_list(self) -> (&'static str, &'static str) {
+        self.either((" = ANY(CAST(", " AS sweep.id[]))"), (" IN (SELECT value FROM json_each(", "))"))
+    }
 }
 
 /// SQLite's clock, as the migrations write it as well.

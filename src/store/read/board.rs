@@ -100,11 +100,8 @@ impl Boards {
             last_attempt_at: row.last_attempt_at.and_then(|at| at.instant()),
         };
         let is_waiting = BoardState::WAITING_FOR_PEOPLE.contains(&state);
-        if is_waiting {
-            self.waiting.push(board_row)
-        } else {
-            self.stranded.push(board_row)
-        }
+        let list = if is_waiting { &mut self.waiting } else { &mut self.stranded };
+        list.push(board_row);
         Ok(())
     }
 }

@@ -145,8 +145,7 @@ pub fn agent(db: &mut Db, name: &str) -> QueryResult<CalledSo> {
 /// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.
 pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -> Result<Label> {
     store.refuse_unprovided(kind)?;
-    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find(db, kind, name))?;
-    Ok(found.one(kind, name)?)
+    Ok(store.db.in_transaction(Access::ReadOnly, timeouts, |db| find(db, kind, name))?.one(kind, name)?)
 }
 
 impl Store {

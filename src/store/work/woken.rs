@@ -66,7 +66,7 @@ impl Subject for IssueFacts {
     fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, _links: &Links) -> bool {
         let blocks = policy.escalation == Escalation::CommentAndBlock;
         if blocks {
-            self.block(writes, &unblock_action(&self.resume_advice));
+            block(self, writes, &unblock_action(&self.resume_advice));
         }
         comment(writes, &self.id, &issue::escalation_comment(self, cause, policy, quoted));
         blocks
@@ -80,19 +80,18 @@ impl Subject for IssueFacts {
     }
 }
 
-impl IssueFacts {
-    /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the issue is no longer so.
-    fn block<'a>(&'a self, writes: &mut Writes<'a>, action: &str) {
-        let as_seen = issues::table
-            .filter(issues::id.eq(&self.id))
-            .filter(issues::status.eq(&self.status))
-            .filter(issues::assignee_agent_id.eq(Bound::optional(self.assignee.id())));
-        writes.update_as_seen(diesel::update(as_seen).set((
-            issues::status.eq("blocked"),
-            issues::unblock_action.eq(plain(action)),
-            issues::updated_at.eq(Instant(self.history.observed_at)),
-        )));
-    }
+/// Blocks an issue. Repeats in its WHERE what was decided upon, and fails with `NotFound` when the issue is no longer
+/// so.
+fn block<'a>(issue: &'a IssueFacts, writes: &mut Writes<'a>, action: &str) {
+    let as_seen = issues::table
+        .filter(issues::id.eq(&issue.id))
+        .filter(issues::status.eq(&issue.status))
+        .filter(issues::assignee_agent_id.eq(Bound::optional(issue.assignee.id())));
+    writes.update_as_seen(diesel::update(as_seen).set((
+        issues::status.eq("blocked"),
+        issues::unblock_action.eq(plain(action)),
+        issues::updated_at.eq(Instant(issue.history.observed_at)),
+    )));
 }
 
 /// The columns of a wake that are written for issues and steps alike.
@@ -200,7 +199,7 @@ impl Subject for StepFacts {
     }
 
     fn resume<'a>(&'a self, writes: &mut Writes<'a>, wake_id: &'a Id, _nudge: Option<&'a str>) -> QueryResult<()> {
-        self.set_plan_status(writes, "stalled");
+        set_plan_status(self, writes, "stalled");
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": STEP_REASON,
         });
@@ -213,7 +212,7 @@ impl Subject for StepFacts {
     }
 
     fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, _policy: &Policy, links: &Links) -> bool {
-        self.set_plan_status(writes, "stalled");
+        set_plan_status(self, writes, "stalled");
         if let Some(issue) = &self.issue_id {
             let url = links.to(&self.page(&self.step.id));
             comment(writes, issue, &step::escalation_comment(self, cause, quoted, url.as_deref()));
@@ -224,14 +223,14 @@ impl Subject for StepFacts {
     /// A stalled plan that has no stalled step left goes on executing.
     fn recover<'a>(&'a self, writes: &mut Writes<'a>) {
         if self.plan_status == "stalled" {
-            self.set_plan_status(writes, "executing");
+            set_plan_status(self, writes, "executing");
         }
     }
 
     fn write(&self, db: &mut Db, request: Request) -> QueryResult<()> {
         match request {
-            Request::SkipStep => self.set_status(db, "skipped"),
-            Request::FailStep => self.set_status(db, "failed"),
+            Request::SkipStep => set_status(self, db, "skipped"),
+            Request::FailStep => set_status(self, db, "failed"),
             Request::Wake
             | Request::Nudge
             | Request::Relaunch
@@ -242,24 +241,22 @@ impl Subject for StepFacts {
     }
 }
 
-impl StepFacts {
-    fn set_status(&self, db: &mut Db, status: &str) -> QueryResult<()> {
-        use plan_steps::{id, status as as_stored, table, updated_at};
-        let as_seen = table.filter(id.eq(&self.step.id)).filter(as_stored.eq(&self.step.status));
-        let changed =
-            diesel::update(as_seen).set((as_stored.eq(status), updated_at.eq(Instant(self.history.observed_at))));
-        update_as_seen(db, |db| changed.execute(db))
-    }
+fn set_status(facts: &StepFacts, db: &mut Db, status: &str) -> QueryResult<()> {
+    use plan_steps::{id, status as as_stored, table, updated_at};
+    let as_seen = table.filter(id.eq(&facts.step.id)).filter(as_stored.eq(&facts.step.status));
+    let changed =
+        diesel::update(as_seen).set((as_stored.eq(status), updated_at.eq(Instant(facts.history.observed_at))));
+    update_as_seen(db, |db| changed.execute(db))
+}
 
-    /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the plan is no longer so.
-    fn set_plan_status<'a>(&'a self, writes: &mut Writes<'a>, status: &'a str) {
-        if self.plan_status == status {
-            return;
-        }
-        let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
-        let values = (plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at)));
-        writes.update_as_seen(diesel::update(as_seen).set(values));
+/// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the plan is no longer so.
+fn set_plan_status<'a>(facts: &'a StepFacts, writes: &mut Writes<'a>, status: &'a str) {
+    if facts.plan_status == status {
+        return;
     }
+    let as_seen = plans::table.filter(plans::id.eq(&facts.plan_id)).filter(plans::status.eq(&facts.plan_status));
+    let values = (plans::status.eq(status), plans::updated_at.eq(Instant(facts.history.observed_at)));
+    writes.update_as_seen(diesel::update(as_seen).set(values));
 }
 
 /// Finds out who holds each of these plans.

@@ -24,18 +24,6 @@ use crate::store::db::dialect::Dialect;
 use crate::store::db::types::{lossy, sql};
 use crate::store::db::{Db, MultiBackend};
 
-impl Dialect {
-    /// What stands before and after the text of an id in this database's SQL.
-    pub fn around_text(self) -> (&'static str, &'static str) {
-        self.either(("CAST(", " AS sweep.id)"), ("", ""))
-    }
-
-    /// What stands between an id and a list in which it may be, and after it.
-    fn around_list(self) -> (&'static str, &'static str) {
-        self.either((" = ANY(CAST(", " AS sweep.id[]))"), (" IN (SELECT value FROM json_each(", "))"))
-    }
-}
-
 /// What statements are written for.
 trait HasDialect: Backend {
     fn dialect(&self) -> Dialect;

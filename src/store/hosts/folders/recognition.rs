@@ -36,18 +36,16 @@ pub struct HostRow {
 impl HostRow {
     pub fn host(&self) -> Result<Arc<Host>> {
         let HostRow { name, files } = self;
-        Ok(match files {
-            None => named(name).ok_or_else(|| {
-                let version = env!("CARGO_PKG_VERSION");
-                config(format!("this database's host is {name:?}, which sweep {version} does not know: upgrade sweep"))
-            })?,
-            Some(files) => {
-                let broken = |why: String| config(format!("the table host has a broken host: {why}"));
-                let files = serde_json::from_str(files);
-                let files = files.map_err(|error| broken(format!("files: {}", misread::json(&error))))?;
-                Arc::new(Host::from_files(files).map_err(broken)?)
-            }
-        })
+        let Some(files) = files else {
+            let version = env!("CARGO_PKG_VERSION");
+            let refusal =
+                format!("this database's host is {name:?}, which sweep {version} does not know: upgrade sweep");
+            return Ok(named(name).ok_or_else(|| config(refusal))?);
+        };
+        let broken = |why: String| config(format!("the table host has a broken host: {why}"));
+        let files = serde_json::from_str(files);
+        let files = files.map_err(|error| broken(format!("files: {}", misread::json(&error))))?;
+        Ok(Arc::new(Host::from_files(files).map_err(broken)?))
     }
 }
 
