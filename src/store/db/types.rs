@@ -15,7 +15,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{HasSqlType, Jsonb, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sql_types::{Array, HasSqlType, Jsonb, Text, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
@@ -150,7 +150,7 @@ macro_rules! readable {
 }
 portable!(sql::HostId:);
 portable!(sql::OwnKey: Id);
-portable!(sql::IdTexts: ids::IdList);
+portable!(sql::IdTexts: IdList);
 portable!(sql::Moment: Instant, RawInstant);
 portable!(sql::JsonDocument: Document);
 readable!(sql::HostId: Id);
@@ -161,6 +161,23 @@ readable!(sql::JsonDocument: WrittenDocument);
 
 mod ids;
 pub use ids::{Bound, IdType, IsOneOf};
+
+/// The texts of ids, in one parameter: however many there are, the statement is the same, and is planned once.
+#[derive(Debug)]
+pub struct IdList(pub Vec<String>);
+
+impl ToSql<sql::IdTexts, Pg> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <Vec<String> as ToSql<Array<Text>, Pg>>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+
+impl ToSql<sql::IdTexts, Sqlite> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(serde_json::to_string(&self.0)?);
+        Ok(IsNull::No)
+    }
+}
 
 impl FromSql<sql::OwnKey, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {

@@ -13,15 +13,15 @@ use diesel::expression::{
 use diesel::pg::{Pg, PgValue};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Integer, Nullable, SqlType, Text, Uuid as PgUuid};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Bool, HasSqlType, Integer, Nullable, SqlType, Text, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::rules::Id;
 use crate::store::db::dialect::Dialect;
-use crate::store::db::types::{lossy, sql};
+use crate::store::db::types::{IdList, lossy, sql};
 use crate::store::db::{Db, MultiBackend};
 
 /// What statements are written for.
@@ -105,23 +105,6 @@ pub struct IsOneOf<Column> {
 impl<Column> IsOneOf<Column> {
     pub fn new(id: Column, ids: &[Id]) -> IsOneOf<Column> {
         IsOneOf { id, ids: IdList(ids.iter().map(|id| id.0.clone()).collect()) }
-    }
-}
-
-/// The texts of ids, in one parameter: however many there are, the statement is the same, and is planned once.
-#[derive(Debug)]
-pub struct IdList(Vec<String>);
-
-impl ToSql<sql::IdTexts, Pg> for IdList {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        <Vec<String> as ToSql<Array<Text>, Pg>>::to_sql(&self.0, &mut out.reborrow())
-    }
-}
-
-impl ToSql<sql::IdTexts, Sqlite> for IdList {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
-        out.set_value(serde_json::to_string(&self.0)?);
-        Ok(IsNull::No)
     }
 }
 
