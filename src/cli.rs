@@ -6,9 +6,9 @@ mod read;
 
 pub use command_line::{
     AskerFlag, AttentionFlags, Cli, Command, CompletionsFlags, DemoAt, DemoFlags, EventFlags, ExemptCommand,
-    ExemptFlags, ExemptName, HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags, ManFlags, McpFlags,
-    MigrateFlags, NotifyCommand, NudgeFlags, QuarantineCommand, ReleaseFlags, SessionCommand, SessionFlags,
-    StatusFlags, StepCommand, StepFlags, SubjectName, WakeFlags, WatchCommand, WatchFlags,
+    ExemptName, HostCommand, HostFlags, HostShowFlags, HostVerifyFlags, ManFlags, McpFlags, MigrateFlags,
+    NotifyCommand, QuarantineCommand, SessionCommand, SessionFlags, StatusFlags, StepCommand, StepFlags, SubjectName,
+    WakeFlags, WatchCommand, WatchFlags,
 };
 pub use help::{ManualSection, command, examples_of, manual_sections, page_of};
 pub use read::{read_subject, render_mistake};

@@ -153,7 +153,11 @@ pub enum HostCommand {
     /// Show what one of them is recognised by, reads and runs
     Show(HostShowFlags),
     /// Write the beginning of a folder that connects this database
-    New(HostNewFlags),
+    New {
+        /// Where to write it: a directory that is not there, or is empty
+        #[arg(value_name = "DIRECTORY")]
+        directory: PathBuf,
+    },
     /// Try every promise on copies of a host's database, and print a certificate
     Verify(HostVerifyFlags),
 }
@@ -168,13 +172,6 @@ pub struct HostFlags {
     /// The host in this directory
     #[arg(long, value_name = "DIRECTORY")]
     pub host_dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct HostNewFlags {
-    /// Where to write it: a directory that is not there, or is empty
-    #[arg(value_name = "DIRECTORY")]
-    pub directory: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -260,7 +257,13 @@ pub struct AskerFlag {
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
     /// Have a message typed into a session now
-    Nudge(NudgeFlags),
+    Nudge {
+        #[command(flatten)]
+        session: SessionFlags,
+        /// What is typed into it [default: SWEEP_NUDGE_MESSAGE, else as sweeps do]
+        #[arg(long, value_name = "TEXT", value_parser = parse::message, allow_hyphen_values = true)]
+        message: Option<String>,
+    },
     /// Have the process of a session started again
     Relaunch(SessionFlags),
     /// Have nobody disturb a session
@@ -269,15 +272,6 @@ pub enum SessionCommand {
     Resume(SessionFlags),
     /// Note a sign of life of a session
     Heartbeat(SessionFlags),
-}
-
-#[derive(Debug, Args)]
-pub struct NudgeFlags {
-    #[command(flatten)]
-    pub session: SessionFlags,
-    /// What is typed into it [default: SWEEP_NUDGE_MESSAGE, else as sweeps do]
-    #[arg(long, value_name = "TEXT", value_parser = parse::message, allow_hyphen_values = true)]
-    pub message: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -347,24 +341,21 @@ pub struct ExemptName {
 #[derive(Debug, Subcommand)]
 pub enum ExemptCommand {
     /// Exempt a subject, an agent or a tenant; again: replace the reason and the end
-    Add(ExemptFlags),
+    Add {
+        #[command(flatten)]
+        what: ExemptName,
+        /// Why it is in progress on purpose
+        #[arg(long, value_name = "TEXT", value_parser = parse::reason, allow_hyphen_values = true)]
+        reason: String,
+        /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
+        /// [default: when it is removed]
+        #[arg(long, value_name = "WHEN", value_parser = parse::until, allow_hyphen_values = true)]
+        until: Option<Until>,
+    },
     /// List all exemptions, expired ones too
     List,
     /// End an exemption
     Remove(ExemptName),
-}
-
-#[derive(Debug, Args)]
-pub struct ExemptFlags {
-    #[command(flatten)]
-    pub what: ExemptName,
-    /// Why it is in progress on purpose
-    #[arg(long, value_name = "TEXT", value_parser = parse::reason, allow_hyphen_values = true)]
-    pub reason: String,
-    /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
-    /// [default: when it is removed]
-    #[arg(long, value_name = "WHEN", value_parser = parse::until, allow_hyphen_values = true)]
-    pub until: Option<Until>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -372,16 +363,13 @@ pub enum QuarantineCommand {
     /// List what is in quarantine
     List,
     /// Have the next sweep examine it again
-    Release(ReleaseFlags),
-}
-
-#[derive(Debug, Args)]
-pub struct ReleaseFlags {
-    #[command(flatten)]
-    pub subject: SubjectName,
-    /// Release everything
-    #[arg(long, conflicts_with = "kind")]
-    pub all: bool,
+    Release {
+        #[command(flatten)]
+        subject: SubjectName,
+        /// Release everything
+        #[arg(long, conflicts_with = "kind")]
+        all: bool,
+    },
 }
 
 /// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.

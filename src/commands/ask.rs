@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::terminal::{Layout, say};
-use crate::cli::{AskerFlag, NudgeFlags, SessionCommand, SessionFlags, StepCommand, StepFlags, WakeFlags};
+use crate::cli::{AskerFlag, SessionCommand, SessionFlags, StepCommand, StepFlags, WakeFlags};
 use crate::conclusion::{Conclusion, config, some_failed, unavailable};
 use crate::notify::{HttpClient, HttpMessage, SendError, Target};
 use crate::report::{Answered, ByHost, ask_named};
@@ -27,7 +27,7 @@ pub fn wake(flags: WakeFlags, layout: Layout, environment: &Environment) -> Resu
 
 pub fn session(command: SessionCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let (request, SessionFlags { session, asker }, message) = match command {
-        SessionCommand::Nudge(NudgeFlags { session, message }) => (Request::Nudge, session, message),
+        SessionCommand::Nudge { session, message } => (Request::Nudge, session, message),
         SessionCommand::Relaunch(session) => (Request::Relaunch, session, None),
         SessionCommand::Pause(session) => (Request::Pause, session, None),
         SessionCommand::Resume(session) => (Request::Resume, session, None),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::terminal::{Layout, say, say_done};
-use crate::cli::{HostCommand, HostNewFlags, HostShowFlags, HostVerifyFlags};
+use crate::cli::{HostCommand, HostShowFlags, HostVerifyFlags};
 use crate::conclusion::{Conclusion, Failure, config, usage};
 use crate::files;
 use crate::report::certificate::{self, Trying};
@@ -25,13 +25,13 @@ pub fn run(command: &HostCommand, layout: Layout, environment: &Environment) -> 
             layout.print_list("hosts", (&hosts, 0), |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags, layout)?,
-        HostCommand::New(flags) => new(flags, layout, environment)?,
+        HostCommand::New { directory } => new(directory, layout, environment)?,
         HostCommand::Verify(flags) => return verify(flags, layout, environment),
     }
     Ok(Conclusion::Done)
 }
 
-fn new(HostNewFlags { directory }: &HostNewFlags, layout: Layout, environment: &Environment) -> Result<()> {
+fn new(directory: &Path, layout: Layout, environment: &Environment) -> Result<()> {
     let shown = directory.display();
     if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());

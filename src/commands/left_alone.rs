@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::open_database::OpenDatabase;
 use super::terminal::Layout;
-use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, QuarantineCommand, ReleaseFlags, read_subject};
+use crate::cli::{ExemptCommand, ExemptName, QuarantineCommand, read_subject};
 use crate::conclusion::{Conclusion, usage};
 use crate::report::{exemption, grid};
 use crate::rules::display::{HumanDuration, format_utc};
@@ -25,7 +25,7 @@ use crate::text::redact;
 
 pub fn exempt(command: ExemptCommand, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     match command {
-        ExemptCommand::Add(ExemptFlags { what: ExemptName { of, name }, reason, until }) => {
+        ExemptCommand::Add { what: ExemptName { of, name }, reason, until } => {
             let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
                 let (name, reason) = (&name, &reason);
                 let wanted = WantedExemption { of, name, reason, until, until_is_called: "--until", is_agents: false };
@@ -69,7 +69,7 @@ pub fn quarantine(command: QuarantineCommand, layout: Layout, environment: &Envi
             let (rows, more, now) = read_list(environment, quarantine::longest, label)?;
             layout.print_list("quarantine", (&rows, more), failure_json, |rows| failure_table(rows, now));
         }
-        QuarantineCommand::Release(ReleaseFlags { subject, all }) => {
+        QuarantineCommand::Release { subject, all } => {
             let one = if all { None } else { Some(read_subject(subject, &["quarantine", "release"])?) };
             let released = OpenDatabase::ask(Purpose::Release, environment, move |opened| match one {
                 Some((kind, name)) => release_one(opened, kind, &name).map(|released| vec![released]),
