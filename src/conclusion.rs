@@ -6,10 +6,11 @@ use strum::VariantArray;
 
 /// How a run ends; the later ones need somebody more. The numbers are those that the program exits with and that
 /// `sweeps.exit_code` records: of sysexits.h where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::FromRepr, strum::VariantArray)]
 #[repr(u8)]
 pub enum Conclusion {
     /// Done, or nothing to do.
+    #[default]
     Done = 0,
     /// Something was (in a dry run: would be) done, and that was asked for.
     Changed = 2,

@@ -85,7 +85,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let heading = heading(options, &store, &start);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
-    let summary = Summary { clocks, ..Summary::of(heading, start.now) };
+    let summary = Summary { heading, began_at: start.now, clocks, ..Summary::default() };
     if !is_worth_a_sweep(options, &mut store)? {
         return Ok(summary);
     }

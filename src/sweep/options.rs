@@ -168,10 +168,12 @@ pub fn heading(options: &Options, store: &Store, start: &Start) -> Heading {
 /// Looks at the database for the first time: which it is, what time it is there, and whether there is anything to do.
 pub fn first_look(options: &Options, store: &mut Store, access: Access) -> Result<(Start, Clocks, Glance)> {
     let Store { db, kinds, .. } = store;
+    // What was named is looked at anyway, and people who are notified want to know as well of what is over.
+    let looks_for_candidates = matches!(options.selection, Selection::Kinds(_));
+    let may_be_calm = looks_for_candidates && !options.dry_run && options.subscriptions.destinations.is_empty();
     let known = look(options, db, |db| {
         let (start, clocks) = clock::read(db, access)?;
-        let glance =
-            if goes_by_itself(options) { start.glance(db, kinds, &options.policy)? } else { Glance::unknown() };
+        let glance = if may_be_calm { start.glance(db, kinds, &options.policy)? } else { Glance::unknown() };
         Ok((start, clocks, glance))
     });
     // What cannot be glanced at is found out, and recorded, by the sweep itself.
@@ -179,13 +181,6 @@ pub fn first_look(options: &Options, store: &mut Store, access: Access) -> Resul
         let (start, clocks) = look(options, db, |db| clock::read(db, access))?;
         Ok((start, clocks, Glance::unknown()))
     })
-}
-
-/// True if a first glance may find nothing to do: what was named is looked at anyway, and people who are notified want
-/// to know as well of what is over.
-fn goes_by_itself(options: &Options) -> bool {
-    let looks_for_candidates = matches!(options.selection, Selection::Kinds(_));
-    looks_for_candidates && !options.dry_run && options.subscriptions.destinations.is_empty()
 }
 
 /// False if runs have ended that left nothing stranded, as most do: such a look is not worth a row.

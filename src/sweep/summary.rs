@@ -21,7 +21,7 @@ use crate::store::work::surroundings::StuckWakes;
 use crate::text::{redact, redact_id};
 
 /// What one sweep came to, of each kind and as a whole. It is filled while the sweep goes on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     pub heading: Heading,
     /// When the sweep began, by the database's clock.
@@ -47,26 +47,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a sweep that begins: nothing is known yet.
-    pub fn of(heading: Heading, began_at: DateTime<Utc>) -> Summary {
-        Summary {
-            heading,
-            began_at,
-            kinds: Vec::new(),
-            oldest_left: None,
-            stopped_by: None,
-            stuck_wakes: None,
-            clocks: Clocks::default(),
-            empty: false,
-            lacks_rights: false,
-            unswept: Vec::new(),
-            ended: SweepEnd::Completed,
-            conclusion: Conclusion::Done,
-            took: Duration::ZERO,
-            has_pending_notifications: false,
-        }
-    }
-
     /// A kind begins to be swept: what follows is counted with it.
     pub fn begin(&mut self, kind: Kind, provided: bool, mode: KindMode) {
         self.kinds.push(KindReport { kind, counts: KindCounts { provided, mode, ..KindCounts::default() } });
@@ -294,7 +274,7 @@ pub const SCHEMA: u32 = 1;
 
 /// The head of a report: how the sweep went about it, which database, and with what rules. A plan is applied only where
 /// its own is the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heading {
     pub schema: u32,
     pub mode: Mode,
@@ -320,10 +300,11 @@ impl Heading {
 }
 
 /// How a sweep goes about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Mode {
+    #[default]
     Sweep,
     DryRun,
     /// Only what a plan says.

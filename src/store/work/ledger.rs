@@ -149,9 +149,10 @@ pub fn contains(db: &mut Db, id: &Id) -> QueryResult<bool> {
 }
 
 /// How a sweep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum SweepEnd {
+    #[default]
     Completed,
     /// A signal ended it; what was in hand was finished.
     Interrupted,

@@ -53,7 +53,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
 
 /// As if these issues had been examined.
 fn sweep_of(heading: Heading, rows: impl IntoIterator<Item = Examined>, ended: SweepEnd, mut report: Report) {
-    let mut summary = Summary::of(heading, now());
+    let mut summary = Summary { heading, began_at: now(), ..Summary::default() };
     report.begins(&summary.heading);
     summary.begin(Kind::Issue, true, KindMode::On);
     for row in rows {
