@@ -1,7 +1,7 @@
 //! What the operator allows: the limits of what a sweep does by itself, and the guard that stops it.
 
 use chrono::TimeDelta;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The limits of what a sweep does by itself; durations are not negative. In JSON they are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,24 +81,16 @@ impl Default for Policy {
 }
 
 /// The time after which something is done, or that it never is. In JSON seconds, or null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum After {
     Off,
-    Time(TimeDelta),
+    Time(#[serde(serialize_with = "seconds::serialize")] TimeDelta),
 }
 
 impl After {
     pub fn is_over(self, time: TimeDelta) -> bool {
         matches!(self, After::Time(limit) if limit < time)
-    }
-}
-
-impl Serialize for After {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            After::Off => serializer.serialize_none(),
-            After::Time(time) => seconds::serialize(time, serializer),
-        }
     }
 }
 

@@ -1,14 +1,11 @@
 //! What the table of settings consists of, and what `settings!` makes of it.
 
-use std::path::PathBuf;
-
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 
 use crate::parse::{self, Choice, List, ListEntry, LogFormat};
 use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
-use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::Shard;
 use crate::store::work::outbox::Event;
 use crate::sweep::KindMode;
@@ -237,11 +234,9 @@ written! {
     f64: f64::to_string,
     str: str::to_owned,
     String: String::clone,
-    PathBuf: |path| path.display().to_string(),
     std::net::SocketAddr: ToString::to_string,
     Tz: ToString::to_string,
     CronPattern: ToString::to_string,
-    HostUrl: |url| url.as_str().to_owned(),
     Shard: |shard| format!("{}/{}", shard.index, shard.count),
     Event: |event| event.name().to_owned(),
     bool: |is_on| parse::SWITCH.name(*is_on).to_owned(),
