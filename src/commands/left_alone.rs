@@ -138,9 +138,12 @@ fn undo(
 /// What a list shows: its rows with what their subjects are called, how many more there are, and the database's time.
 type ReadList<T> = (Vec<(Label, T)>, i64, DateTime<Utc>);
 
+/// The first rows of a list, and how many more there are.
+type Rows<T> = (Vec<T>, i64);
+
 fn read_list<T: Send + 'static>(
     environment: &Environment,
-    rows: fn(&mut Db) -> QueryResult<(Vec<T>, i64)>,
+    rows: fn(&mut Db) -> QueryResult<Rows<T>>,
     label: fn(&mut Db, &[Kind], &T) -> QueryResult<Label>,
 ) -> Result<ReadList<T>> {
     OpenDatabase::ask(Purpose::Look, environment, move |opened| {

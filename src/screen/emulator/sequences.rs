@@ -241,12 +241,6 @@ pub struct OutOfBand {
 }
 
 impl OutOfBand {
-    /// A program that has turned wrapping off may not write beyond the end of a row: here that is wrapped.
-    fn set_autowrap(&mut self, screen: &Screen, is_on: bool) {
-        self.is_misread |= self.has_wrapped_unasked(screen);
-        self.wrapped_before = Some(rows_wrapped(screen)).filter(|_| !is_on);
-    }
-
     /// Whether more rows are wrapped than when the program turned that off.
     pub fn has_wrapped_unasked(&self, screen: &Screen) -> bool {
         self.wrapped_before.is_some_and(|before| before < rows_wrapped(screen))
@@ -318,7 +312,9 @@ impl Callbacks for OutOfBand {
     fn unhandled_csi(&mut self, screen: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {
         self.is_misread |= !OutOfBand::is_harmless(mark, parameters, c);
         if mark == Some(b'?') && parameters.contains(&[AUTOWRAP].as_slice()) {
-            self.set_autowrap(screen, c == 'h');
+            // A program that has turned wrapping off may not write beyond the end of a row: here that is wrapped.
+            self.is_misread |= self.has_wrapped_unasked(screen);
+            self.wrapped_before = Some(rows_wrapped(screen)).filter(|_| c != 'h');
         }
         if mark == Some(b'?') && parameters.contains(&[SYNCHRONIZED].as_slice()) {
             self.pictures += u64::from(c == 'h' && !self.is_painting);
@@ -342,19 +338,17 @@ pub struct DeviceStrings {
 impl DeviceStrings {
     /// Reads on, and returns whether one of the strings may change what the terminal shows.
     pub fn change_screen(&mut self, bytes: &[u8]) -> bool {
-        bytes.iter().any(|byte| self.changes_screen(*byte))
-    }
-
-    fn changes_screen(&mut self, byte: u8) -> bool {
-        // Other controls do not end an escape sequence.
-        let goes_on = self.is_escaped && byte < 0x20 && ![0x18, 0x1a].contains(&byte);
-        let is_escaped = std::mem::replace(&mut self.is_escaped, byte == 0x1b || goes_on);
-        match (&mut self.text, is_escaped, byte) {
-            (None, true, b'_' | b'^' | b'X') => self.text = Some(vec![byte]),
-            (None, ..) | (Some(_), false, 0x1b) => {}
-            (Some(text), false, b' '..=b'~') if text.len() < LENGTH_MAX => text.push(byte),
-            (Some(text), true, b'\\') if asks_for_pictures(text) => self.text = None,
-            (Some(_), ..) => return true,
+        for &byte in bytes {
+            // Other controls do not end an escape sequence.
+            let goes_on = self.is_escaped && byte < 0x20 && ![0x18, 0x1a].contains(&byte);
+            let is_escaped = std::mem::replace(&mut self.is_escaped, byte == 0x1b || goes_on);
+            match (&mut self.text, is_escaped, byte) {
+                (None, true, b'_' | b'^' | b'X') => self.text = Some(vec![byte]),
+                (None, ..) | (Some(_), false, 0x1b) => {}
+                (Some(text), false, b' '..=b'~') if text.len() < LENGTH_MAX => text.push(byte),
+                (Some(text), true, b'\\') if asks_for_pictures(text) => self.text = None,
+                (Some(_), ..) => return true,
+            }
         }
         false
     }
