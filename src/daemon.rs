@@ -36,7 +36,7 @@ use crate::sweep::{Options, Summary};
 use crate::text::redact;
 use http::Health;
 pub use options::{DaemonOptions, Resolved};
-use place::{Place, Places};
+use place::{Outage, Place, Places};
 use run_ends::News;
 use service_manager::{Demand, ServiceManager, Signals};
 use timer::{Timer, log_schedule};
@@ -241,7 +241,7 @@ impl Daemon {
         self.places.log_changes(&before);
         self.plan().await?;
         let cycle = self.resolved.options.cycle.clone();
-        self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.away()));
+        self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.urls(Outage::lasts)));
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl Daemon {
     }
 
     fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
-        let away = self.places.away();
+        let away = self.places.urls(Outage::lasts);
         for (database, swept) in swept {
             let is_interrupted = conclusion_of_sweep(swept).is_interruption();
             match swept {
@@ -452,7 +452,7 @@ impl Daemon {
             warn!("the clock was set back: the next sweep is planned anew");
             self.plan().await?;
         }
-        let (cycle, databases) = (&self.resolved.options.cycle, self.places.there());
+        let (cycle, databases) = (&self.resolved.options.cycle, self.places.urls(|outage| !outage.lasts()));
         if !databases.is_empty() && !cycle.notify.destinations().is_empty() {
             self.work = Some(BackgroundWork::deliver(cycle, databases, self.timer.planned));
         }

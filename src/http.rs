@@ -43,17 +43,18 @@ pub struct Listening {
 pub fn listen(address: SocketAddr) -> Result<Listening> {
     let refuse =
         |error| config(format!("SWEEP_HTTP: cannot listen on {address}: {error}; another address, or off, will do"));
-    let listener = open_port(address).map_err(refuse)?;
+    let open = || -> io::Result<TcpListener> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    let listener = open().map_err(refuse)?;
     let address = listener.local_addr().context("asking for the address")?;
     Ok(Listening { listener, address })
 }
 
 impl Listening {
-    /// Can only this machine connect?
-    pub fn is_local(&self) -> bool {
-        is_local(self.address)
-    }
-
     /// Answers from now on, until the runtime ends.
     pub fn serve(self, router: Router) {
         tokio::spawn(serve(self.listener, router));
@@ -86,13 +87,6 @@ pub struct Peer(pub SocketAddr);
 struct Connection {
     task: JoinHandle<()>,
     has_request: Arc<AtomicBool>,
-}
-
-fn open_port(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }
 
 /// Serves for ever. When all places are taken, a new client gets that of the oldest connection whose request is not

@@ -214,7 +214,7 @@ impl Observer for Report<'_> {
 
     fn subject(&mut self, examined: &Examined) {
         let examined = examined.redacted();
-        self.progress.step();
+        self.progress.bar.inc(1);
         let text = match &mut self.printer {
             Printer::Table(table) => return table.add(examined),
             Printer::Json { first } => {
@@ -228,7 +228,7 @@ impl Observer for Report<'_> {
 
     /// Several databases are added up, also with one that could not be swept to its end.
     fn ends(&mut self, summary: &Summary) {
-        self.progress.end();
+        self.progress.bar.finish_and_clear();
         if let Some(several) = &mut self.several {
             several.total = several.total.plus(summary.total());
             several.is_dry_run = summary.heading.mode == Mode::DryRun;

@@ -86,7 +86,7 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         .route("/metrics", get(metrics))
         .with_state(Served { health: health.clone(), turn: Arc::default() });
     // Other addresses have any name: Kubernetes asks a pod by its address.
-    let router = if listening.is_local() { router.layer(from_fn(http::check_host)) } else { router };
+    let router = if http::is_local(bound) { router.layer(from_fn(http::check_host)) } else { router };
     listening.serve(match page {
         None => router,
         Some(options) => router.merge(page::router(options, bound, Box::new(move || health.borrow().viewed.clone()))),

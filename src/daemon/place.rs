@@ -66,14 +66,10 @@ impl Places {
         self.0.iter_mut().find(|place| place.found.url == *database)
     }
 
-    /// The databases that are away: they are asked now and then, and not at the schedule's times.
-    pub fn away(&self) -> Vec<Url> {
-        self.0.iter().filter(|place| place.outage.lasts()).map(|place| place.found.url.clone()).collect()
-    }
-
-    /// The databases that answered when they were last asked, or were not asked yet.
-    pub fn there(&self) -> Vec<Url> {
-        self.0.iter().filter(|place| !place.outage.lasts()).map(|place| place.found.url.clone()).collect()
+    /// The databases that are away, which are asked now and then and not at the schedule's times; or the others: those
+    /// that answered when they were last asked, or were not asked yet.
+    pub fn urls(&self, is_meant: impl Fn(&Outage) -> bool) -> Vec<Url> {
+        self.0.iter().filter(|place| is_meant(&place.outage)).map(|place| place.found.url.clone()).collect()
     }
 
     /// True if there is nothing that could be swept.
@@ -95,7 +91,8 @@ impl Places {
     pub async fn next_news(&mut self) -> (Url, News) {
         poll_fn(|context| {
             for place in &mut self.0 {
-                if let Some(Poll::Ready(news)) = place.listening.as_mut().map(|listening| listening.poll(context)) {
+                let news = place.listening.as_mut().map(|listening| listening.news.poll_recv(context));
+                if let Some(Poll::Ready(Some(news))) = news {
                     return Poll::Ready((place.found.url.clone(), news));
                 }
             }

@@ -7,11 +7,10 @@
 //! once; the rest is left to the schedule, whose sweeps have the guard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context, Result};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::Instant;
@@ -52,7 +51,8 @@ pub enum Hearing {
 pub struct RunEndListener {
     pub source: Source,
     pub hearing: Hearing,
-    news: Receiver<News>,
+    /// The thread sends until nobody listens to it: there is always more to come.
+    pub news: Receiver<News>,
 }
 
 impl RunEndListener {
@@ -64,14 +64,6 @@ impl RunEndListener {
             .spawn(move || listen(&its_source, &sender))
             .context("starting a thread")?;
         Ok(RunEndListener { source, hearing: Hearing::Unknown, news })
-    }
-
-    /// The next news. The thread sends until nobody listens to it: there is always more to come.
-    pub fn poll(&mut self, context: &mut Context) -> Poll<News> {
-        match self.news.poll_recv(context) {
-            Poll::Ready(Some(news)) => Poll::Ready(news),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
-        }
     }
 }
 

@@ -148,28 +148,19 @@ const PAGE_BYTES_MAX: usize = BYTES_MAX - 5_000;
 /// Characters of a text in an answer that would be too long otherwise.
 const TEXT_MAX: usize = 200;
 
-/// The rows of one answer.
-pub struct RowPage {
-    pub rows: Vec<Value>,
-    /// Where the next page begins: behind the row of this place. None: there is none.
-    pub next: Option<String>,
-}
-
-impl RowPage {
-    /// Takes the first of these rows that fit, each with its place; at least one, if there is one.
-    pub fn fill(rows: impl IntoIterator<Item = (String, Value)>, limit: usize) -> RowPage {
-        let (mut page, mut bytes, mut last) = (RowPage { rows: Vec::new(), next: None }, 0, None);
-        for (place, row) in rows {
-            bytes += row.to_string().len() + 1;
-            if limit <= page.rows.len() || PAGE_BYTES_MAX < bytes && !page.rows.is_empty() {
-                page.next = last;
-                return page;
-            }
-            page.rows.push(row);
-            last = Some(place);
+/// The first of these rows that fit in one answer, each with its place; at least one, if there is one. And where the
+/// next page begins: behind the row of this place; none: there is none.
+pub fn page_of(rows: impl IntoIterator<Item = (String, Value)>, limit: usize) -> (Vec<Value>, Option<String>) {
+    let (mut page, mut bytes, mut last) = (Vec::new(), 0, None);
+    for (place, row) in rows {
+        bytes += row.to_string().len() + 1;
+        if limit <= page.len() || PAGE_BYTES_MAX < bytes && !page.is_empty() {
+            return (page, last);
         }
-        page
+        page.push(row);
+        last = Some(place);
     }
+    (page, None)
 }
 
 /// Which rows of a list stay when it is cut.
@@ -240,11 +231,11 @@ fn with_short_texts(name: &str, document: Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{BYTES_MAX, Keep, RowPage, small};
+    use super::{BYTES_MAX, Keep, page_of, small};
 
     fn page(number: usize, text: &str, limit: usize) -> (usize, Option<String>) {
-        let page = RowPage::fill(rows(number, text), limit);
-        (page.rows.len(), page.next)
+        let (page, next) = page_of(rows(number, text), limit);
+        (page.len(), next)
     }
 
     fn rows(number: usize, text: &str) -> Vec<(String, Value)> {

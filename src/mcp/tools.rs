@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::call::{BYTES_MAX, Call, Keep, ROWS, RowPage, kinds, no_place, small, with_rows, without_commands};
+use super::call::{BYTES_MAX, Call, Keep, ROWS, kinds, no_place, page_of, small, with_rows, without_commands};
 use crate::conclusion::usage;
 use crate::cycle::sweep_apart;
 use crate::parse;
@@ -129,7 +129,7 @@ pub fn plan_status(call: &Call, PlanArguments { plan, limit, after }: PlanArgume
     let mut document = shown_in(json!(plan));
     let steps = document["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let places = (1..).map(|place: usize| place.to_string());
-    let RowPage { rows, next } = RowPage::fill(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
+    let (rows, next) = page_of(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
     document["steps"] = rows.into();
     document["steps_total"] = total.into();
     document["next_page"] = next.into();
@@ -208,7 +208,7 @@ pub fn dry_run(call: &Call, arguments: DryRunArguments) -> Result<Value> {
         .kept
         .into_iter()
         .map(|((group, kind, idle_since, hash), row)| (format!("{group}:{kind}:{idle_since}:{hash}"), json!(row)));
-    let RowPage { rows, next } = RowPage::fill(rows, limit);
+    let (rows, next) = page_of(rows, limit);
     let mut document = json!({
         "schema": heading.schema, "mode": heading.mode, "host": heading.host, "subjects": rows,
         "subjects_total": seen.total, "next_page": next,

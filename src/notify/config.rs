@@ -51,7 +51,7 @@ impl Notify {
     /// Pings the URL, if one is configured. A ping that fails is only a warning, since its absence raises the alarm.
     pub fn send_ping(&self, ping: Ping) {
         if let Some(Err(SendError { why, .. })) = self.try_ping(ping) {
-            warn!("the ping URL was not notified that the sweep {}: {why}", ping.phrase());
+            warn!("the ping URL was not notified that the sweep {}: {why}", <&str>::from(ping));
         }
     }
 
@@ -83,21 +83,14 @@ impl Debug for Notify {
 /// How long a sweep waits for a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The state of a sweep that is reported to the dead-man's switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The state of a sweep that is reported to the dead-man's switch, and what the sweep did: a phrase that follows “the
+/// sweep”.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum Ping {
+    #[strum(serialize = "began")]
     Started,
+    #[strum(serialize = "did all it had to")]
     Succeeded,
+    #[strum(serialize = "failed")]
     Failed,
-}
-
-impl Ping {
-    /// What the sweep did, as a phrase that follows “the sweep”.
-    fn phrase(self) -> &'static str {
-        match self {
-            Ping::Started => "began",
-            Ping::Succeeded => "did all it had to",
-            Ping::Failed => "failed",
-        }
-    }
 }

@@ -9,6 +9,7 @@ use tracing::{debug, error, warn};
 use super::client::{HttpClient, SendError};
 use super::config::Notify;
 use super::{slack, webhook};
+use crate::rules::display::counted;
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;
 use crate::store::db::errors;
@@ -49,36 +50,27 @@ pub fn deliver(
     notify: &Notify,
     is_over: impl Fn() -> bool + Clone + Send + 'static,
 ) -> Result<Delivered> {
+    let doing = "delivering notifications";
     let its_timeouts = Timeouts { statement: timeouts.statement.min(STATEMENT_MAX), ..*timeouts };
     let (notify, its_is_over) = (notify.clone(), is_over.clone());
     url.ask_within(Patience::until(&is_over, url.patience(CALL_MAX)), move |url| {
-        deliver_here(url, &its_timeouts, &notify, its_is_over)
+        let db = url.connect_again(Access::Write).context(doing)?;
+        let (client, result) = (HttpClient::new(REQUEST_TIMEOUT), Delivered::default());
+        let mut delivery = Delivery { db, timeouts: its_timeouts, notify, client, result };
+        delivery.run(its_is_over).map_err(|error| url.explain(error).context(doing))?;
+        Ok(delivery.result)
     })
 }
 
-fn deliver_here(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {
-    let doing = "delivering notifications";
-    let mut db = url.connect_again(Access::Write).context(doing)?;
-    let mut delivery = Delivery {
-        db: &mut db,
-        timeouts,
-        notify,
-        client: HttpClient::new(REQUEST_TIMEOUT),
-        result: Delivered::default(),
-    };
-    delivery.run(is_over).map_err(|error| url.explain(error).context(doing))?;
-    Ok(delivery.result)
-}
-
-struct Delivery<'a> {
-    db: &'a mut DbConnection,
-    timeouts: &'a Timeouts,
-    notify: &'a Notify,
+struct Delivery {
+    db: DbConnection,
+    timeouts: Timeouts,
+    notify: Notify,
     client: HttpClient,
     result: Delivered,
 }
 
-impl Delivery<'_> {
+impl Delivery {
     /// Takes turns between the destinations. One that hangs delays the others once, and is left to the next call.
     fn run(&mut self, is_over: impl Fn() -> bool) -> Result<()> {
         let began = Instant::now();
@@ -101,7 +93,8 @@ impl Delivery<'_> {
     fn next(&mut self, destination: Destination) -> Result<bool> {
         let Some(message) = self.claim(|db| outbox::claim(db, destination))?.flatten() else { return Ok(false) };
         let Some(sent) = self.send(destination, &message) else { return Ok(false) };
-        let (to, id, attempt, what) = (destination.name(), &message.id, message.attempt, count(&message));
+        let (to, id, attempt) = (destination.name(), &message.id, message.attempt);
+        let what = counted(message.total(), "notification", "notifications");
         let Err(failure) = sent else {
             self.result.delivered += 1;
             debug!(destination = to, %id, attempt, "notified {to} of {what}");
@@ -129,7 +122,7 @@ impl Delivery<'_> {
 
     /// Sends a message; None if the destination is not configured.
     fn send(&self, destination: Destination, message: &Message) -> Option<Result<(), SendError>> {
-        let Notify { slack: to_slack, webhook: to_webhook, .. } = self.notify;
+        let Notify { slack: to_slack, webhook: to_webhook, .. } = &self.notify;
         match destination {
             Destination::Slack => to_slack.as_ref().map(|target| self.client.post(target, &slack::message(message))),
             Destination::Webhook => {
@@ -140,7 +133,7 @@ impl Delivery<'_> {
 
     /// Runs a transaction that claims messages; None if another process is claiming them.
     fn claim<T>(&mut self, body: impl FnOnce(&mut Db) -> diesel::QueryResult<T>) -> Result<Option<T>> {
-        match self.db.in_transaction(Access::Write, self.timeouts, body) {
+        match self.db.in_transaction(Access::Write, &self.timeouts, body) {
             Err(Abort::RolledBack(error)) if errors::is_contention(&error) || errors::is_lock_timeout(&error) => {
                 Ok(None)
             }
@@ -149,14 +142,6 @@ impl Delivery<'_> {
     }
 
     fn write<T>(&mut self, body: impl FnOnce(&mut Db) -> diesel::QueryResult<T>) -> Result<T> {
-        Ok(self.db.in_transaction(Access::Write, self.timeouts, body)?)
-    }
-}
-
-/// How many notifications a message has, for the logs.
-fn count(message: &Message) -> String {
-    match message.total() {
-        1 => "1 notification".to_owned(),
-        n => format!("{n} notifications"),
+        Ok(self.db.in_transaction(Access::Write, &self.timeouts, body)?)
     }
 }

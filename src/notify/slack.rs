@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::client::HttpMessage;
-use crate::rules::display::{humanize, is_invisible};
+use crate::rules::display::{counted, humanize, is_invisible};
 use crate::store::work::outbox::{Event, Message, Notification};
 use crate::text::cut;
 
@@ -33,12 +33,7 @@ fn http_message(lines: &[MessageLine]) -> HttpMessage {
         text.push_str(&line);
     }
     let body = json!({
-        "text": text,
-        "mrkdwn": false,
-        "parse": "none",
-        "link_names": false,
-        "unfurl_links": false,
-        "unfurl_media": false,
+        "text": text, "mrkdwn": false, "parse": "none", "link_names": false, "unfurl_links": false, "unfurl_media": false,
     });
     HttpMessage { headers: Vec::new(), body: body.to_string() }
 }
@@ -107,10 +102,7 @@ fn single(one: &Notification) -> Vec<MessageLine> {
         details.finding.map(|finding| finding.to_string()),
         details.agent.as_deref().map(|agent| format!("agent {}", cut(agent, TITLE_MAX))),
         details.tenant.as_deref().map(|tenant| format!("tenant {}", cut(tenant, TITLE_MAX))),
-        details
-            .attempts
-            .filter(|attempts| 0 < *attempts)
-            .map(|n| format!("{n} {}", if n == 1 { "attempt" } else { "attempts" })),
+        details.attempts.filter(|n| 0 < *n).map(|n| counted(n.into(), "attempt", "attempts")),
     ];
     let about: Vec<String> = about.into_iter().flatten().collect();
     let headline = sentence("sweep: ", one);

@@ -192,7 +192,8 @@ impl Reader {
         let reading = spawn_blocking(move || {
             let (_turn, began) = (turn, lane.begin(Instant::now()));
             // What took long to read is shown again, but never as if a database that is away were there.
-            let gone = known.as_ref().and_then(|_| is_there(&database, &viewed).err());
+            let is_there = || database.url.ask(&viewed.timeouts, |url| url.open_to(Purpose::Show).map(drop));
+            let gone = known.as_ref().and_then(|_| is_there().err());
             let reading = match (known, gone) {
                 (Some(known), None) => known.reading,
                 (_, gone) => {
@@ -264,11 +265,6 @@ impl Reader {
         }
         reading
     }
-}
-
-/// Opens the database, to see whether it answers.
-fn is_there(database: &Found, viewed: &Viewed) -> Result<()> {
-    database.url.ask(&viewed.timeouts, |url| url.open_to(Purpose::Show).map(drop))
 }
 
 #[cfg(test)]

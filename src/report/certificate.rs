@@ -19,7 +19,11 @@ pub fn render(certificate: &Certificate) -> String {
         |check: &Check| [check.name.to_owned(), verdict(check.verdict), check.promise.to_owned(), check.seen.clone()];
     let table = grid::with_header(["check", "verdict", "promise", "seen"], checks.iter().map(row), &[]);
     let evidence: String = checks.iter().map(evidence).collect();
-    format!("{heading}{table}{evidence}\n{}\n{}", conclusion(checks), caveat(left_out))
+    let caveat = match left_out.as_slice() {
+        [] => String::new(),
+        left_out => format!("This is no certificate. Left out: {}.\n", left_out.join(", ")),
+    };
+    format!("{heading}{table}{evidence}\n{}\n{caveat}", conclusion(checks))
 }
 
 fn verdict(verdict: CheckVerdict) -> String {
@@ -57,14 +61,6 @@ fn conclusion(checks: &[Check]) -> String {
         kept => format!("{kept} promises are kept."),
     };
     [kept, broken, undecided, named("Not tried", CheckVerdict::NotTried)].concat().trim_start().to_owned()
-}
-
-/// Says that some checks are no certificate.
-fn caveat(left_out: &[&str]) -> String {
-    match left_out {
-        [] => String::new(),
-        left_out => format!("This is no certificate. Left out: {}.\n", left_out.join(", ")),
-    }
 }
 
 /// Shows at a terminal what is being tried.

@@ -119,12 +119,12 @@ impl Explanation {
     /// For people.
     pub fn table(&self) -> String {
         let decision = &self.verdict.decision;
-        let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.render_history());
-        text += &format!(
-            "{} {}.\n",
-            format!("{}:", self.decides_now()).bold(),
-            redact(&decision.announce(self.verdict.attempts_max)).bold()
-        );
+        let history = self.history().into_iter().map(|(name, value)| [name.to_owned(), value]);
+        let history = format!("{}\n{}{}", "History".bold(), grid::without_header(history), self.recoveries());
+        let now = format!("{}:", self.decides_now());
+        let announced = redact(&decision.announce(self.verdict.attempts_max));
+        let mut text = format!("{}\n{}\n{history}\n", self.heading(), self.clauses());
+        text += &format!("{} {}.\n", now.bold(), announced.bold());
         if let Some(objection) = self.objection() {
             text += &format!("{}\n", objection.yellow());
         }
@@ -166,11 +166,6 @@ impl Explanation {
     pub fn so(&self) -> String {
         // It does not follow that the finding is wrong: a session that waits for its nudge loops all the same.
         self.verdict.finding.map_or("Not all of it holds.".to_owned(), |finding| format!("So it is {finding}."))
-    }
-
-    fn render_history(&self) -> String {
-        let rows = self.history().into_iter().map(|(name, value)| [name.to_owned(), value]);
-        format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
     }
 
     /// What happened to it so far: names and values, as they may be shown.

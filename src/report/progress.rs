@@ -12,7 +12,7 @@ use crate::sweep::Cancel;
 
 /// Shown when stderr is a terminal, and the sweep takes longer than a moment.
 pub struct ProgressLine {
-    bar: ProgressBar,
+    pub bar: ProgressBar,
     /// None: nobody wants it.
     cancel: Option<Cancel>,
     is_begun: bool,
@@ -61,14 +61,6 @@ impl ProgressLine {
         self.bar.set_length(subjects);
         self.bar.reset_eta();
         self.bar.set_style(self.style(KNOWN));
-    }
-
-    pub fn step(&self) {
-        self.bar.inc(1);
-    }
-
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
     }
 
     fn style(&self, template: &str) -> ProgressStyle {
