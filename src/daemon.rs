@@ -359,7 +359,7 @@ impl Daemon {
         self.counted.run_ends += heard as u64;
         if let Some(work) = self.work.as_ref().filter(|work| 0 < heard && work.task == Task::Deliver) {
             // A destination that does not answer takes its time.
-            work.stop();
+            work.cancel.set();
         }
     }
 
@@ -379,7 +379,7 @@ impl Daemon {
         self.is_stopping = true;
         self.service_manager.stopping();
         self.work = self.work.take().filter(|work| work.task != Task::Check);
-        self.work.iter().for_each(BackgroundWork::stop);
+        self.work.iter().for_each(|work| work.cancel.set());
     }
 
     /// Reads the settings again. Wrong ones are no reason to end: the old ones stay.

@@ -195,7 +195,7 @@ impl Exposition {
         } = reading;
         let help =
             "End of the latest sweep of everything that did all it had to, all its shards included; absent: never";
-        self.time("last_success_timestamp_seconds", help, *last_success_at);
+        self.value("last_success_timestamp_seconds", help, last_success_at.map(seconds));
         last_sweep.iter().for_each(|last_sweep| self.last_sweep(last_sweep));
         let of =
             |counts: &BTreeMap<String, i64>, kind: Kind| Some(counts.get(kind.name()).copied().unwrap_or_default());
@@ -227,13 +227,15 @@ impl Exposition {
         self.by_kind("handed_over_last_week", help, kinds, |kind| of(handed_over, kind));
         self.stuck_wakes(stuck_wakes);
         self.outbox(outbox);
-        self.time("metrics_read_timestamp_seconds", "When these were read, by the database's clock", Some(*read_at));
+        let help = "When these were read, by the database's clock";
+        self.value("metrics_read_timestamp_seconds", help, Some(seconds(*read_at)));
     }
 
     fn last_sweep(&mut self, sweep: &LastSweep) {
         let LastSweep { ended_at, took, exit_code, kinds: swept } = sweep;
         let kinds: &Vec<Kind> = &swept.keys().copied().collect();
-        self.time("last_sweep_timestamp_seconds", "End of the latest sweep of everything, however it ended", *ended_at);
+        let help = "End of the latest sweep of everything, however it ended";
+        self.value("last_sweep_timestamp_seconds", help, ended_at.map(seconds));
         let help = "How long it took; of one in shards, the longest of them";
         let took = took.map(|took| took.num_milliseconds() as f64 / 1000.0);
         self.value("last_sweep_duration_seconds", help, took);
@@ -261,7 +263,7 @@ impl Exposition {
         let help = "Wakes that have been queued for longer than SWEEP_WAKE_STUCK_AFTER and that nobody took up";
         self.value("stuck_wakes", help, Some(*count));
         let help = "Since when the oldest of them has been queued; absent: none";
-        self.time("stuck_wakes_oldest_timestamp_seconds", help, *oldest_at);
+        self.value("stuck_wakes_oldest_timestamp_seconds", help, oldest_at.map(seconds));
         let help = "1: some are stuck, and no wake at all was taken up for as long";
         self.value("no_wake_taken", help, Some(i64::from(*none_is_taken)));
     }
@@ -278,7 +280,7 @@ impl Exposition {
             self.family(name, help, ["destination"], values);
         }
         let help = "Since when the oldest of those that wait has waited; absent: none";
-        self.time("notifications_oldest_pending_timestamp_seconds", help, *oldest_pending_at);
+        self.value("notifications_oldest_pending_timestamp_seconds", help, oldest_pending_at.map(seconds));
     }
 
     fn daemon(&mut self, daemon: &DaemonState) {
@@ -287,7 +289,7 @@ impl Exposition {
             [(SweepEnd::Completed, completed), (SweepEnd::Failed, failed), (SweepEnd::Interrupted, interrupted)];
         let sweeps = sweeps.map(|(ended, n)| ([ended.name()], *n));
         self.family("daemon_sweeps_total", "Sweeps of this daemon, by how they ended", ["ended"], sweeps);
-        self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at);
+        self.value("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", next_sweep_at.map(seconds));
         let is_hung = Some(i64::from(hung_for.is_some()));
         self.value("daemon_hung", "1: a sweep is under way and makes no progress", is_hung);
         for DatabaseState { found, condition, is_listening } in databases {
@@ -298,11 +300,6 @@ impl Exposition {
         }
         self.database = None;
         self.value("daemon_run_ends_total", "Ends of runs that this daemon heard of", Some(*run_ends));
-    }
-
-    /// Adds a time, if there is one.
-    fn time(&mut self, name: &'static str, help: &'static str, at: Option<DateTime<Utc>>) {
-        self.value(name, help, at.map(seconds));
     }
 
     /// Adds a value without labels, if there is one.

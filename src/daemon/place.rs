@@ -334,8 +334,9 @@ impl Outage {
         self.since.is_some()
     }
 
-    /// Ends the outage, and returns how long it lasted and at which try it was over: the database answered. The next outage begins with the delays that this one had come to, until
-    /// a sweep has gone well: a database that comes and goes is not logged every second.
+    /// Ends the outage, since the database answered; returns how long it lasted and at which try it was over. The next
+    /// outage begins with the delays that this one had come to, until a sweep has gone well: a database that comes and
+    /// goes is not logged every second.
     pub fn end(&mut self) -> Option<(Duration, u32)> {
         self.since.take().map(|since| (since.elapsed(), self.tries + 1))
     }

@@ -70,7 +70,8 @@ fn run_end_grace_of(database: &Url, source: Option<&Source>, timeouts: &Timeouts
 /// What the daemon has in hand, on a thread of its own.
 pub struct BackgroundWork {
     pub task: Task,
-    cancel: Cancel,
+    /// Asks the work to end after what is in hand.
+    pub cancel: Cancel,
     progress: Progress,
     handle: JoinHandle<Done>,
     steps: usize,
@@ -129,11 +130,6 @@ impl BackgroundWork {
         let (its_cancel, mut its_progress) = (cancel.clone(), progress.clone());
         let handle = spawn_blocking(move || body(&its_cancel, &mut its_progress));
         BackgroundWork { task, cancel, progress, handle, steps: 0, moved_at: Instant::now() }
-    }
-
-    /// Asks the work to end after what is in hand.
-    pub fn stop(&self) {
-        self.cancel.set();
     }
 
     /// Waits for the end of the work. The future may be dropped and asked for again until then.

@@ -33,7 +33,8 @@ fn http_message(lines: &[MessageLine]) -> HttpMessage {
         text.push_str(&line);
     }
     let body = json!({
-        "text": text, "mrkdwn": false, "parse": "none", "link_names": false, "unfurl_links": false, "unfurl_media": false,
+        "text": text, "mrkdwn": false, "parse": "none", "link_names": false,
+        "unfurl_links": false, "unfurl_media": false,
     });
     HttpMessage { headers: Vec::new(), body: body.to_string() }
 }

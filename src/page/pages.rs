@@ -114,7 +114,6 @@ impl TroublePage {
 #[template(path = "overview.html")]
 pub struct OverviewPage<'a> {
     frame: Frame,
-    route: &'a Route,
     overview: &'a Overview<Attention>,
     attention: &'a Attention,
     /// `tenant` or `agent`, and its name; none: everybody's work is shown.
@@ -154,8 +153,7 @@ struct Series {
 }
 
 impl OverviewPage<'_> {
-    pub fn of<'a>(overview: &'a Overview<Attention>, here: &'a Here) -> OverviewPage<'a> {
-        let route = &here.route;
+    pub fn of<'a>(overview: &'a Overview<Attention>, here: &Here) -> OverviewPage<'a> {
         let Overview { sweeper, observed_at, part: attention, .. } = overview;
         let whom = |what, name: &'a Option<String>| name.as_deref().map(|name| (what, name));
         let whose = whom("tenant", &overview.tenant).or_else(|| whom("agent", &overview.agent));
@@ -168,7 +166,6 @@ impl OverviewPage<'_> {
             attention.next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
         OverviewPage {
             frame: Frame::of(here, mark, title).read_at(Some(&overview.host), *observed_at),
-            route,
             overview,
             attention,
             whose,
@@ -184,14 +181,14 @@ impl OverviewPage<'_> {
     }
 
     fn shares_of_tenants(&self) -> Vec<ShareRow> {
-        let row = |share: &Share| ShareRow::of(share, self.route.tenant_link(&share.name), None);
+        let row = |share: &Share| ShareRow::of(share, self.frame.route.tenant_link(&share.name), None);
         self.attention.tenants.iter().map(row).collect()
     }
 
     fn shares_of_agents(&self) -> Vec<ShareRow> {
         let row = |share: &Share| {
             let name = if share.name.is_empty() { "nobody" } else { &share.name };
-            let href = share.id.as_ref().and_then(|id| self.route.to_agent(Some(id), None));
+            let href = share.id.as_ref().and_then(|id| self.frame.route.to_agent(Some(id), None));
             ShareRow::of(share, Link { text: name.to_owned(), href }, self.tenant(Some(&share.tenant)))
         };
         self.attention.agents.iter().map(row).collect()
@@ -199,23 +196,15 @@ impl OverviewPage<'_> {
 
     /// Another page of the items that are shown here.
     fn items_after(&self, after: &Option<Cursor>) -> Route {
-        let mut view = self.route.view.clone();
+        let mut view = self.frame.route.view.clone();
         if let View::Work { after: place, .. } = &mut view {
             place.clone_from(after);
         }
-        self.route.to(view)
-    }
-
-    fn first_items(&self) -> Route {
-        self.items_after(&None)
-    }
-
-    fn stranded(&self) -> String {
-        counted(self.attention.next_sweep.stranded_total, "subject is", "subjects are")
+        self.frame.route.to(view)
     }
 
     fn is_later(&self) -> bool {
-        matches!(&self.route.view, View::Work { after: Some(_), .. })
+        matches!(&self.frame.route.view, View::Work { after: Some(_), .. })
     }
 
     /// True if nothing needs a person, and sweeps do what they should.
@@ -230,18 +219,18 @@ impl OverviewPage<'_> {
     }
 
     fn link(&self, subject: &SubjectRef) -> Option<Link> {
-        let href = subject.page().and_then(|page| self.route.to_subject(page.kind, page.id));
+        let href = subject.page().and_then(|page| self.frame.route.to_subject(page.kind, page.id));
         subject.name().map(|name| Link { text: name.to_owned(), href })
     }
 
     fn agent(&self, subject: &SubjectRef) -> Option<Link> {
-        self.route.agent_link(subject.agent_id.as_ref(), subject.agent.as_deref())
+        self.frame.route.agent_link(subject.agent_id.as_ref(), subject.agent.as_deref())
     }
 
     /// The tenant, if there are several: else everybody knows whose it is.
     fn tenant(&self, tenant: Option<&str>) -> Option<Link> {
         let are_several = self.overview.tenant.is_none() && 1 < self.attention.tenants_total;
-        tenant.filter(|tenant| are_several && !tenant.is_empty()).map(|tenant| self.route.tenant_link(tenant))
+        tenant.filter(|tenant| are_several && !tenant.is_empty()).map(|tenant| self.frame.route.tenant_link(tenant))
     }
 }
 

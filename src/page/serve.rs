@@ -115,12 +115,10 @@ impl PageServer {
             let refreshes = route.refreshes;
             return html(TroublePage::of(&trouble, LastKnown::default(), &elsewhere(route)), refreshes);
         }
-        match route {
-            Route { database: None, view: View::Work { .. }, .. } if route.view == View::everything() => {
-                self.all(viewed, &route).await
-            }
-            _ => html(TroublePage::nowhere(&elsewhere(front)), false),
+        if route.database.is_none() && route.view == View::everything() {
+            return self.all(viewed, &route).await;
         }
+        html(TroublePage::nowhere(&elsewhere(front)), false)
     }
 
     /// All databases at once, so that one that does not answer keeps none of the others waiting.

@@ -1,5 +1,5 @@
-//! Rows in columns two spaces apart, in every report for people; and sections of overviews: a sentence with such a table
-//! below it, which shows ages, states and what a row is about.
+//! Rows in columns two spaces apart, in every report for people; and sections of overviews: a sentence with such a
+//! table below it, which shows ages, states and what a row is about.
 //!
 //! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not
 //! enough, the last columns leave the grid and stand below their row.
