@@ -2,7 +2,7 @@
 //! another address is configured. The page is served there as well, if that is wanted.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -13,7 +13,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::sync::watch::Receiver;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -73,7 +74,7 @@ struct Served {
     health: Receiver<Health>,
     /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
     /// connection.
-    turn: Arc<AsyncMutex<()>>,
+    turn: Arc<Mutex<()>>,
 }
 
 /// Serves from now on, until the runtime ends; says where.
@@ -118,23 +119,24 @@ async fn metrics(State(served): State<Served>) -> Response {
     let is_there = |database: &&DatabaseState| database.condition != Condition::Gone;
     let databases: Vec<Found> =
         daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
-    let readings = Arc::new(Mutex::new(Vec::new()));
-    let read = Arc::clone(&readings);
+    let mut readings = Vec::new();
     let reading = async {
         let turn = served.turn.lock_owned().await;
-        let all = spawn_blocking(move || {
+        let (sender, mut read) = unbounded_channel();
+        spawn_blocking(move || {
             let _turn = turn;
             for Found { short_name, url, .. } in databases {
                 match read_from(&url, &timeouts) {
-                    Ok(reading) => read.lock().unwrap_or_else(PoisonError::into_inner).push((short_name, reading)),
+                    Ok(reading) => drop(sender.send((short_name, reading))),
                     Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
                 }
             }
         });
-        all.await
+        // What was read until now is there although a database does not answer.
+        while let Some(reading) = read.recv().await {
+            readings.push(reading);
+        }
     };
     let _ = timeout(PATIENCE, reading).await;
-    // What was read until now is there although a database does not answer.
-    let readings = std::mem::take(&mut *readings.lock().unwrap_or_else(PoisonError::into_inner));
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(readings, Some(daemon))).into_response()
 }

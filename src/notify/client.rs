@@ -1,9 +1,10 @@
 //! Sends HTTP requests to destinations: to no host but the one that the URL names, and within a bounded time.
 //!
-//! No redirect, proxy or cookie is used and no connection kept; it must be https, unless the URL names this machine. An
-//! error says what was wrong, but not the URL, which is a secret.
+//! The operator configures a URL, but somebody else decides what its name resolves to: it must not reach what only
+//! this machine can. No redirect, proxy or cookie is used and no connection kept; it must be https, unless the URL
+//! names this machine. An error says what was wrong, but not the URL, which is a secret.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -15,7 +16,6 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
-use super::address_scope::is_allowed;
 use crate::text::{cut, redact};
 
 /// A URL to which requests are sent.
@@ -228,6 +228,90 @@ impl Resolver for PublicOnlyResolver {
             (false, false) => "its address is this machine's, link-local, multicast, unspecified or reserved",
         };
         Err(Error::Io(std::io::Error::other(why)))
+    }
+}
+
+/// The network in which an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AddressScope {
+    /// The internet.
+    Public,
+    /// A private network, also between a provider and its customers.
+    Private,
+    /// This machine.
+    Loopback,
+    /// No possible receiver: link-local (a cloud's metadata), multicast, unspecified, reserved.
+    Reserved,
+}
+
+impl AddressScope {
+    fn of(address: IpAddr) -> AddressScope {
+        match address {
+            IpAddr::V4(address) => of_v4(address),
+            IpAddr::V6(address) => of_v6(address),
+        }
+    }
+}
+
+fn of_v4(address: Ipv4Addr) -> AddressScope {
+    match address.octets() {
+        [127, ..] => AddressScope::Loopback,
+        [0, ..] | [169, 254, ..] | [192, 0, 0, _] | [224..=255, ..] => AddressScope::Reserved,
+        // The metadata of Alibaba; that of Oracle is within 192.0.0.0/24. Azure's wire server hands out the machine's
+        // secrets from an address that looks public.
+        [100, 100, 100, 200] | [168, 63, 129, 16] => AddressScope::Reserved,
+        // Documentation, benchmarks, and the former relays of 6to4.
+        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
+            AddressScope::Reserved
+        }
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => AddressScope::Private,
+        _ => AddressScope::Public,
+    }
+}
+
+fn of_v6(address: Ipv6Addr) -> AddressScope {
+    let embedded = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        of_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressScope::Loopback,
+        segments if is_metadata(segments) => AddressScope::Reserved,
+        // An address of IPv4 inside one of IPv6: mapped, translated (NAT64), 6to4.
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            embedded(high, low)
+        }
+        [0xfc00..=0xfdff, ..] => AddressScope::Private,
+        // Site-local, which is deprecated, was private.
+        [0xfec0..=0xfeff, ..] => AddressScope::Private,
+        // Global addresses are public, but for those of protocols (Teredo, benchmarks) and documentation.
+        [0x2001, 0..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x3fff, ..] => AddressScope::Reserved,
+        [0x2000..=0x3fff, ..] => AddressScope::Public,
+        _ => AddressScope::Reserved,
+    }
+}
+
+/// Addresses of a cloud's metadata and other services for the machine alone, in ranges that are private otherwise.
+fn is_metadata(segments: [u16; 8]) -> bool {
+    match segments {
+        // AWS: metadata, credentials of pods, names, time.
+        [0xfd00, 0x0ec2, ..] => true,
+        // Google, Oracle.
+        [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254] | [0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe] => true,
+        // Scaleway, Akamai, Alibaba.
+        [0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x42] | [0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1] => true,
+        [0xfd00, 0x0100, 0, 0, 0, 0, 0x0100, 0x0200] => true,
+        _ => false,
+    }
+}
+
+/// Whether an address may be connected to: `is_local` if the URL names this machine, `private` if that is allowed.
+fn is_allowed(address: IpAddr, is_local: bool, private: bool) -> bool {
+    match AddressScope::of(address) {
+        AddressScope::Loopback => is_local,
+        AddressScope::Public => !is_local,
+        AddressScope::Private => !is_local && private,
+        AddressScope::Reserved => false,
     }
 }
 

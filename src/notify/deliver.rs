@@ -7,8 +7,7 @@ use chrono::TimeDelta;
 use tracing::{debug, error, warn};
 
 use super::client::{HttpClient, SendError};
-use super::config::Notify;
-use super::{slack, webhook};
+use super::{Notify, slack, webhook};
 use crate::rules::display::counted;
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;

@@ -3,9 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::client::{HttpClient, SendError};
-use super::config::{Notify, Ping};
 use super::deliver::REQUEST_TIMEOUT;
-use super::{slack, webhook};
+use super::{Notify, Ping, slack, webhook};
 use crate::rules::Id;
 use crate::store::work::outbox::Destination;
 
