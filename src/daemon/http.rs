@@ -70,7 +70,7 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 
 /// Everything that the answers are made of.
 #[derive(Clone)]
-struct Served {
+struct HttpAnswers {
     health: Receiver<Health>,
     /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
     /// connection.
@@ -82,10 +82,10 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
     let listening = http::listen(address)?;
     let bound = listening.address;
     let router = Router::new()
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
+        .route("/healthz", get(async |State(of): State<HttpAnswers>| answer(of.health.borrow().illness())))
+        .route("/readyz", get(async |State(of): State<HttpAnswers>| answer(of.health.borrow().unreadiness())))
         .route("/metrics", get(metrics))
-        .with_state(Served { health: health.clone(), turn: Arc::default() });
+        .with_state(HttpAnswers { health: health.clone(), turn: Arc::default() });
     // Other addresses have any name: Kubernetes asks a pod by its address.
     let router = if http::is_local(bound) { router.layer(from_fn(http::check_host)) } else { router };
     listening.serve(match page {
@@ -93,14 +93,6 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         Some(options) => router.merge(page::router(options, bound, Box::new(move || health.borrow().viewed.clone()))),
     });
     Ok(bound)
-}
-
-async fn healthz(State(served): State<Served>) -> Response {
-    answer(served.health.borrow().illness())
-}
-
-async fn readyz(State(served): State<Served>) -> Response {
-    answer(served.health.borrow().unreadiness())
 }
 
 fn answer(trouble: Option<String>) -> Response {
@@ -114,14 +106,14 @@ fn answer(trouble: Option<String>) -> Response {
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What the databases know, one read after the other, and what only this process knows.
-async fn metrics(State(served): State<Served>) -> Response {
-    let Health { daemon, viewed: Viewed { timeouts, .. }, .. } = served.health.borrow().clone();
+async fn metrics(State(answers): State<HttpAnswers>) -> Response {
+    let Health { daemon, viewed: Viewed { timeouts, .. }, .. } = answers.health.borrow().clone();
     let is_there = |database: &&DatabaseState| database.condition != Condition::Gone;
     let databases: Vec<Found> =
         daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
     let mut readings = Vec::new();
     let reading = async {
-        let turn = served.turn.lock_owned().await;
+        let turn = answers.turn.lock_owned().await;
         let (sender, mut read) = unbounded_channel();
         spawn_blocking(move || {
             let _turn = turn;

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::reader::{LastKnown, ReadView, Trouble, ViewResult};
 use super::route::{Here, Link, Route, View};
-use super::shown::{Mark, Minute, Svg, age, columns, stacked, web_page};
+use super::shown::{Mark, Minute, age, columns, stacked, web_page};
 use super::style_address;
 use crate::conclusion::Conclusion;
 use crate::report::attention::{expected, needs};
@@ -121,7 +121,7 @@ pub struct OverviewPage<'a> {
     expected: String,
     needs: String,
     decisions: String,
-    bar: Svg,
+    bar: String,
     kinds: Vec<&'static str>,
     states: Vec<StateRow>,
     series: Vec<Series>,
@@ -149,7 +149,7 @@ struct Series {
     name: &'static str,
     words: String,
     total: i64,
-    chart: Svg,
+    chart: String,
 }
 
 impl OverviewPage<'_> {

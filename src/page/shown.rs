@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use askama::filters::{Escaper, Html, HtmlSafe};
+use askama::filters::{Escaper, Html};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::rules::display::HumanDuration;
@@ -54,18 +54,6 @@ pub fn age(seconds: Option<i64>) -> String {
         Some(seconds) => HumanDuration(TimeDelta::seconds(seconds)).to_string(),
     }
 }
-
-/// Markup that a template shows as it is.
-#[derive(Clone, Debug)]
-pub struct Svg(String);
-
-impl Display for Svg {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl HtmlSafe for Svg {}
 
 /// How somebody who sweeps, or a database, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -115,9 +103,9 @@ impl Mark {
     }
 
     /// Beside the word.
-    pub fn svg(self) -> Svg {
+    pub fn svg(self) -> String {
         let (.., shape) = self.look();
-        Svg(format!(r#"<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{shape}</svg>"#))
+        format!(r#"<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{shape}</svg>"#)
     }
 
     /// A file of its own, for the browser's tab.
@@ -133,7 +121,7 @@ impl Mark {
 const WIDTH: f64 = 1000.0;
 
 /// One bar of several parts: a class, what it is, and how much of it there is. Whatever there is can be seen.
-pub fn stacked(parts: &[(&'static str, i64)], what: &str) -> Svg {
+pub fn stacked(parts: &[(&'static str, i64)], what: &str) -> String {
     const GAP: f64 = 4.0;
     const NARROWEST: f64 = 10.0;
     let there: Vec<_> = parts.iter().filter(|(_, n)| 0 < *n).collect();
@@ -150,13 +138,13 @@ pub fn stacked(parts: &[(&'static str, i64)], what: &str) -> Svg {
     }
     let listed: Vec<String> = there.iter().map(|(state, n)| format!("{n} {state}")).collect();
     let listed = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
-    Svg(format!(
+    format!(
         r#"<svg class="stacked" viewBox="0 0 {WIDTH} 20" preserveAspectRatio="none" role="img" aria-label="{what}: {listed}">{bars}</svg>"#
-    ))
+    )
 }
 
 /// A column for each day: its date, and how much there was. All charts that stand together have one `highest`.
-pub fn columns(series: &'static str, what: &str, days: &[(String, i64)], highest: i64) -> Svg {
+pub fn columns(series: &'static str, what: &str, days: &[(String, i64)], highest: i64) -> String {
     const HEIGHT: f64 = 40.0;
     let step = WIDTH / days.len().max(1) as f64;
     let mut columns = String::new();
@@ -174,9 +162,9 @@ pub fn columns(series: &'static str, what: &str, days: &[(String, i64)], highest
     let total: i64 = days.iter().map(|(_, n)| n).sum();
     let most = days.iter().filter(|(_, n)| 0 < *n).max_by_key(|(_, n)| *n);
     let most = most.map(|(date, n)| format!(", the most on {date}: {n}")).unwrap_or_default();
-    Svg(format!(
+    format!(
         r#"<svg class="columns-chart" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{what} on each day of the last four weeks: {total} in all{most}">{columns}</svg>"#
-    ))
+    )
 }
 
 #[cfg(test)]
@@ -207,9 +195,9 @@ mod tests {
         }
     }
 
-    fn numbers<'a>(svg: &'a Svg, attribute: &'a str) -> Vec<f64> {
+    fn numbers<'a>(svg: &'a str, attribute: &'a str) -> Vec<f64> {
         let begin = format!(" {attribute}=\"");
-        let parts = svg.0.split(&begin).skip(1).map(|rest| rest.split('"').next());
+        let parts = svg.split(&begin).skip(1).map(|rest| rest.split('"').next());
         parts.flatten().filter_map(|number| number.parse().ok()).collect()
     }
 
@@ -219,8 +207,8 @@ mod tests {
         let widths = numbers(&svg, "width");
         assert_eq!(widths.len(), 2);
         assert!(widths.iter().all(|width| 10.0 <= *width) && widths.iter().sum::<f64>() <= WIDTH, "{widths:?}");
-        assert!(svg.0.contains(r#"aria-label="All work: 1 escalated, 1000000 active""#), "{}", svg.0);
-        assert!(stacked(&[], "All work").0.contains("All work: none"));
+        assert!(svg.contains(r#"aria-label="All work: 1 escalated, 1000000 active""#), "{svg}");
+        assert!(stacked(&[], "All work").contains("All work: none"));
     }
 
     #[test]
@@ -230,12 +218,12 @@ mod tests {
         let heights = numbers(&svg, "height");
         assert_eq!(heights[0], 1.0);
         assert!(4.0 < heights[1] && heights[1] < 5.0 && heights[2] == 40.0, "{heights:?}");
-        assert!(svg.0.contains("101 in all, the most on 2026-11-25: 100"), "{}", svg.0);
+        assert!(svg.contains("101 in all, the most on 2026-11-25: 100"), "{svg}");
     }
 
     #[test]
     fn no_style_stands_in_the_markup() {
-        let drawn = [stacked(&[("active", 1)], "x").0, columns("continued", "x", &[], 0).0, Mark::Away.svg().0];
+        let drawn = [stacked(&[("active", 1)], "x"), columns("continued", "x", &[], 0), Mark::Away.svg()];
         assert!(drawn.iter().all(|svg| !svg.contains("style=")), "{drawn:?}");
     }
 }
