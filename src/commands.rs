@@ -1,17 +1,14 @@
 //! The commands: each reads its flags, calls the library and prints.
 
-mod ask;
 pub mod completions;
 mod config;
 mod demo;
 mod host;
-mod left_alone;
 mod look;
 mod man;
-mod migrate;
-mod open_database;
 mod run;
 mod services;
+mod subjects;
 mod terminal;
 mod watch;
 
@@ -57,7 +54,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let ran = match command {
         None => run::run(sweep, format, loudness, environment),
         Some(Command::Daemon(scope)) => services::daemon(scope, typed, environment),
-        Some(Command::Migrate(flags)) => migrate::run(flags, layout, environment),
+        Some(Command::Migrate(flags)) => host::migrate(flags, layout, environment),
         Some(Command::Status(flags)) => look::status(flags, layout, environment),
         Some(Command::Attention(flags)) => look::attention(flags, layout, environment),
         Some(Command::Page) => services::page(environment),
@@ -66,11 +63,11 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Mcp(flags)) => services::mcp(flags, environment),
         Some(Command::Host(command)) => host::run(&command, layout, environment),
-        Some(Command::Wake(flags)) => ask::wake(flags, layout, environment),
-        Some(Command::Session(command)) => ask::session(command, layout, environment),
-        Some(Command::Step(command)) => ask::step(command, layout, environment),
-        Some(Command::Exempt(command)) => left_alone::exempt(command, layout, environment),
-        Some(Command::Quarantine(command)) => left_alone::quarantine(command, layout, environment),
+        Some(Command::Wake(flags)) => subjects::wake(flags, layout, environment),
+        Some(Command::Session(command)) => subjects::session(command, layout, environment),
+        Some(Command::Step(command)) => subjects::step(command, layout, environment),
+        Some(Command::Exempt(command)) => subjects::exempt(command, layout, environment),
+        Some(Command::Quarantine(command)) => subjects::quarantine(command, layout, environment),
         Some(Command::Config) => config::run(layout, typed.file.as_deref(), environment),
         Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };
