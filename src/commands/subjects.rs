@@ -284,11 +284,11 @@ fn undo(
 type ReadList<T> = (Vec<(Label, T)>, i64, DateTime<Utc>);
 
 /// The first rows of a list, and how many more there are.
-type Rows<T> = (Vec<T>, i64);
+type FirstRows<T> = (Vec<T>, i64);
 
 fn read_list<T: Send + 'static>(
     environment: &Environment,
-    rows: fn(&mut Db) -> QueryResult<Rows<T>>,
+    rows: fn(&mut Db) -> QueryResult<FirstRows<T>>,
     label: fn(&mut Db, &[Kind], &T) -> QueryResult<Label>,
 ) -> Result<ReadList<T>> {
     OpenDatabase::ask(Purpose::Look, environment, move |opened| {

@@ -142,7 +142,8 @@ impl Watched {
         let later = |at| ((moment_of(at) + paused_for).min(now) - START).num_nanoseconds().unwrap_or(i64::MAX);
         let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
         if let Some(output) = self.output.get() {
-            lock(output).postpone(paused_for, now);
+            let mut output = lock(output);
+            output.progressed_at = (output.progressed_at + paused_for).min(now);
         }
         self.publish(&state);
         self.wake.notify_one();
@@ -300,10 +301,5 @@ impl RecentOutput {
         if !self.is_looping {
             self.progressed_at = self.progressed_at.max(now);
         }
-    }
-
-    /// Shifts the latest progress by the length of a pause.
-    fn postpone(&mut self, by: TimeDelta, now: Moment) {
-        self.progressed_at = (self.progressed_at + by).min(now);
     }
 }

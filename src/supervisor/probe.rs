@@ -72,11 +72,10 @@ impl TerminalProbe {
     /// Whether no process but this program could read its keys.
     pub fn reads_alone(&self) -> bool {
         let shown = self.process.zip(self.on_screen());
-        let terminals = self.terminals();
-        let before = terminals.split_last().map_or(&[][..], |(_, before)| before);
-        // One that edits or shows lines is read by what asks there itself; the others pass keys on as they are.
-        let passes_keys_on = |terminal| mode_of(terminal).is_some_and(|mode| !mode.canonical && !mode.echo);
-        shown.is_none_or(|(started, process)| reads_alone(&process, started)) && before.iter().all(passes_keys_on)
+        // A terminal that edits or shows lines is read by what asks there itself; the others pass keys on as they are.
+        let passes_on = |terminal: &PathBuf| mode_of(terminal).is_some_and(|mode| !mode.canonical && !mode.echo);
+        let passes_keys_on = || self.terminals().split_last().is_none_or(|(_, before)| before.iter().all(passes_on));
+        shown.is_none_or(|(started, process)| reads_alone(&process, started)) && passes_keys_on()
     }
 
     fn on_screen(&self) -> Option<Process> {
