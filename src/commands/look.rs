@@ -78,7 +78,7 @@ fn overviews<P: OverviewPart + Serialize>(
             say(&format!("\n{}\n", of_all(&all)));
         }
         Layout::Json => {
-            // Each has what one alone prints, and how it ended.
+            // Each database has what one alone prints, and how it ended.
             let one = |(name, read): &Read<P>| {
                 let end = ended(read.as_ref().err(), conclusion(read));
                 let parts = [json!({ "database_name": name }), json!(read.as_ref().ok()), end];

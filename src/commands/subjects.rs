@@ -1,9 +1,9 @@
-//! What a person has done with subjects. `sweep wake`, `sweep session …` and `sweep step …`: with one, by the rules, the
-//! locks and the ledger of sweeps. What the host itself blocked, its own API alone sets to work again, which a person has
-//! called by `sweep wake`.
+//! What a person has done with subjects. `sweep wake`, `sweep session …` and `sweep step …`: with one, by the rules,
+//! the locks and the ledger of sweeps. What the host itself blocked, its own API alone sets to work again, which a
+//! person has called by `sweep wake`.
 //!
-//! `sweep exempt`: work that is in progress on purpose, and no business of a sweep's. `sweep quarantine`: what failed in
-//! sweep after sweep and is examined no more, and its release.
+//! `sweep exempt`: work that is in progress on purpose, and no business of a sweep's. `sweep quarantine`: what failed
+//! in sweep after sweep and is examined no more, and its release.
 
 use std::fmt::Display;
 use std::time::Instant;

@@ -233,7 +233,7 @@ impl ActivityTracker {
         if let Some(before) = before.filter(|_| is_repainted && statement.activity.needs_person()) {
             (since, worded_at) = (before.since, before.worded_at);
         } else if let Some(before) = before.filter(|before| is_alike(&before.statement)) {
-            // They may differ in what changes by itself, such as a clock.
+            // Questions may differ in what changes by itself, such as a clock.
             if Essence::parse(&before.statement.question) == Essence::parse(&statement.question) {
                 (since, worded_at) = (before.since, before.worded_at);
             } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {

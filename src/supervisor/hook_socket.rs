@@ -1,6 +1,6 @@
 //! The socket by which an agent's hooks reach its watcher: `sweep watch event` writes to it.
 //!
-//! It lies in a directory that only this user can enter, and nothing is done because of a message alone.
+//! The socket lies in a directory that only this user can enter, and nothing is done because of a message alone.
 
 use std::env::temp_dir;
 use std::fs::Permissions;

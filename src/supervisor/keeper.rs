@@ -217,7 +217,7 @@ impl Keeper {
         let closes = match snapshot.end {
             _ if snapshot.is_stopped => Some(Close::Interrupted),
             Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
-            // It is not over, or crashed.
+            // A session that goes on, or has crashed, is not closed.
             Some(_) | None => None,
         };
         let before = written.as_ref().map(|(snapshot, _)| snapshot);

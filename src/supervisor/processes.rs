@@ -1,6 +1,6 @@
 //! The processes of a terminal, as Linux shows them: which program has the screen, what its children do, and which
-//! programs could read the keys that are meant for an agent: what has started it, what it has started, and all else that
-//! has one of its terminals open.
+//! programs could read the keys that are meant for an agent: what has started it, what it has started, and all else
+//! that has one of its terminals open.
 //!
 //! A *launcher* starts another program in its place and draws nothing, so that the screen is that program's. A shell
 //! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.

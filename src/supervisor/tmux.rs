@@ -382,8 +382,8 @@ const MARK: &str = "⚠ ";
 
 /// A mark in tmux's status line, at the window of a session that needs a person.
 ///
-/// It stands before the operator's own format of the window's name, and no word of the agent's is part of it: tmux runs
-/// what stands in `#(…)`.
+/// The mark stands before the operator's own format of the window's name, and no word of the agent's is part of it:
+/// tmux runs what stands in `#(…)`.
 struct WindowMark {
     pane: Pane,
     /// The window's formats before the mark was set; None for a format that it had from the global options.

@@ -112,7 +112,7 @@ impl Perform for Corrections {
 
     fn execute(&mut self, byte: u8) {
         match byte {
-            // They cancel a string everywhere.
+            // CAN and SUB cancel a string everywhere.
             0x18 | 0x1a => self.is_string_open = false,
             _ => self.goes_on(),
         }
@@ -257,7 +257,7 @@ impl OutOfBand {
             (Some(b'?'), 'c' | 'n' | 'p' | 's') | (Some(b'>'), 'c' | 'n' | 'p' | 'q' | 't') | (Some(b'='), 'c') => true,
             // What is reported of keys.
             (Some(b'?' | b'>' | b'<' | b'='), 'u') => true,
-            // It asks for a mode.
+            // A mode is asked for.
             (Some(b'$'), 'p') => true,
             _ => false,
         }

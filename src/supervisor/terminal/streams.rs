@@ -204,7 +204,7 @@ impl Perform for ForeignKeys {
     }
 
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
-        // It ends a report that is a text.
+        // A backslash ends a report that is a text.
         self.has_key |= byte != b'\\';
     }
 }
