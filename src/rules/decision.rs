@@ -221,8 +221,8 @@ const FINISHED_OR_TO_DO: [&str; 11] = [
 impl Reason {
     /// What becomes of what is open in the ledger, if anything. A subject has recovered whose work goes on or is
     /// finished. Else it is handed over: to its host, which blocked or ended the work, holds it back or has a status
-    /// that nobody knows, or to a person. A run or a moment of quiet that is only the continuation's own proves nothing:
-    /// then the episode is still the old one.
+    /// that nobody knows, or to a person. A run or a moment of quiet that is only the continuation's own proves
+    /// nothing: then the episode is still the old one.
     pub(super) fn settlement(&self, history: &History, open: &OpenRecovery) -> Option<fn(Reason) -> Decision> {
         match self {
             Reason::NotInProgress(status) | Reason::PlanNotOpen(status) | Reason::IssueFinished(status) => {

@@ -222,8 +222,8 @@ pub fn settle<S: Subject>(
     }
 }
 
-/// Writes what was decided about one subject, or what a person asked for, and records it. Where a person has the subject's own row changed: returns what the subject is then, which is
-/// what was recorded.
+/// Writes what was decided about one subject, or what a person asked for, and records it. Where a person has the
+/// subject's own row changed: returns what the subject is then, which is what was recorded.
 fn carry_out<S: Subject>(
     db: &mut Db,
     id: &Id,

@@ -1,5 +1,5 @@
-//! What bounds one sweep: how much it may do, how long it may go on, how often it may wake one agent, and how it is asked
-//! to end.
+//! What bounds one sweep: how much it may do, how long it may go on, how often it may wake one agent, and how it is
+//! asked to end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

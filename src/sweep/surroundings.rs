@@ -21,8 +21,8 @@ use crate::store::work::surroundings::{
 };
 use crate::store::{Access, Db, DbConnection};
 
-/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them. None when that cannot be
-/// asked, which is logged and no reason for a sweep to fail.
+/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them. None when that cannot
+/// be asked, which is logged and no reason for a sweep to fail.
 pub fn check_wakes(db: &mut DbConnection, options: &Options, access: Access, sweep_id: &Id) -> Option<Stuck> {
     let after = options.policy.wake_stuck_after;
     // The clock is asked again: a sweep may have taken long, and has queued wakes itself.

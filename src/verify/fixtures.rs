@@ -97,7 +97,8 @@ impl Block {
                 Kind::Step => &[Act::AtWork, Act::Stops, Act::Finished, Act::Wakes, Act::TakenUp],
                 Kind::Issue => <Act as strum::VariantArray>::VARIANTS,
             };
-            // Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people write.
+            // Some hosts have no signs of life, no wakes that are taken before a run begins, or no place where people
+            // write.
             let events = events.iter().filter(|event| !matches!(event, Act::Dies | Act::Claimed | Act::Noted));
             [Block::Stranded(kind)].into_iter().chain(events.map(move |event| Block::Of(kind, *event)))
         };

@@ -1,4 +1,5 @@
-//! A subject that is looked at or taken up: what it is examined with, how far it gets, and what there is to report of it.
+//! A subject that is looked at or taken up: what it is examined with, how far it gets, and what there is to report of
+//! it.
 
 use diesel::result::Error;
 
