@@ -155,6 +155,65 @@ impl Item {
         let item = Item { tried, offers, ..Item::new(what, need, row.subject.clone(), age, why) };
         item.placed(row.since.clone(), row.source, row.id.clone())
     }
+
+    fn add_remedy(&mut self, remedy: &Remedy, inquiry: &Inquiry) {
+        self.cause.clone_from(&remedy.last_error);
+        self.cause_url = self.cause.as_ref().and(remedy.last_run.as_ref()).and_then(|(run, agent)| {
+            let issue = self.subject.page()?;
+            inquiry.links.to_run(&LinkTarget { id: run, agent: Some(agent), ..issue })
+        });
+        if self.is_advised_by_its_host() && remedy.advice != inquiry.resume_advice {
+            self.advice = advice(Need::Blocked(&remedy.advice));
+            self.steps.clone_from(&remedy.steps);
+            let has_calls =
+                !self.steps.is_empty() && self.steps.iter().all(|step| matches!(step, HostStep::Call { .. }));
+            self.offers =
+                if has_calls { &[OfferedCommand::Explain, OfferedCommand::Wake] } else { &[OfferedCommand::Explain] };
+        }
+    }
+
+    /// Whether its advice says how the agent is made to go on.
+    fn is_advised_by_its_host(&self) -> bool {
+        match self.what {
+            ItemKind::Escalated | ItemKind::BlockedByHost | ItemKind::Unstarted | ItemKind::StuckWake => true,
+            ItemKind::Abandoned | ItemKind::Quarantined | ItemKind::Undelivered | ItemKind::HeldBack => false,
+        }
+    }
+
+    fn command(&self, offer: OfferedCommand, name: Option<&str>, database: Option<&str>) -> Option<String> {
+        let kind = self.subject.kind.map(Kind::name).unwrap_or_default();
+        let with = |command: &str, word: &str| Some(format!("{command} {}", quoted(word)?));
+        let part = |command: &str| {
+            let only = self.subject.kind.map(|kind| format!(" --only {}", kind.plural())).unwrap_or_default();
+            let tenant = self.subject.tenant.as_deref().map_or(Some(String::new()), |name| with(" --tenant", name));
+            Some(format!("{command}{only}{}", tenant?))
+        };
+        let command = match offer {
+            OfferedCommand::Explain => with(&format!("explain {kind}"), name?),
+            OfferedCommand::Wake => with("wake", name?),
+            OfferedCommand::Pause => with("session pause", name?),
+            OfferedCommand::SkipStep => with("step skip", name?),
+            OfferedCommand::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
+            OfferedCommand::DryRun => part("--dry-run"),
+            OfferedCommand::Unguarded => part("--no-guard"),
+            OfferedCommand::TestNotification => return Some("sweep notify test".to_owned()),
+        };
+        Some(format!("sweep {}{}", command?, database?))
+    }
+
+    /// What its subject is called in a command: as people call it, unless that is another subject's id, which would be
+    /// found first.
+    fn name_for_commands(&self, ids: IdType, existing: &HashSet<Id>) -> Option<&str> {
+        let id = self.subject.id.as_ref()?;
+        let is_anothers = self.parsed_name(ids).is_some_and(|other| other != *id && existing.contains(&other));
+        let name = self.subject.identifier.as_deref().filter(|name| !is_anothers && quoted(name).is_some());
+        Some(name.unwrap_or(&id.0))
+    }
+
+    /// The id that its name can be.
+    fn parsed_name(&self, ids: IdType) -> Option<Id> {
+        ids.parse(self.subject.identifier.as_deref()?)
+    }
 }
 
 /// Sorts the items of all sources by time. Each source comes in its own order, which the sort keeps.
@@ -235,67 +294,6 @@ pub fn together(items: Vec<Item>) -> Vec<Item> {
         group[0].heads = Some(group.len()).filter(|n| 1 < *n);
     }
     groups.into_iter().flatten().collect()
-}
-
-impl Item {
-    fn add_remedy(&mut self, remedy: &Remedy, inquiry: &Inquiry) {
-        self.cause.clone_from(&remedy.last_error);
-        self.cause_url = self.cause.as_ref().and(remedy.last_run.as_ref()).and_then(|(run, agent)| {
-            let issue = self.subject.page()?;
-            inquiry.links.to_run(&LinkTarget { id: run, agent: Some(agent), ..issue })
-        });
-        if self.is_advised_by_its_host() && remedy.advice != inquiry.resume_advice {
-            self.advice = advice(Need::Blocked(&remedy.advice));
-            self.steps.clone_from(&remedy.steps);
-            let has_calls =
-                !self.steps.is_empty() && self.steps.iter().all(|step| matches!(step, HostStep::Call { .. }));
-            self.offers =
-                if has_calls { &[OfferedCommand::Explain, OfferedCommand::Wake] } else { &[OfferedCommand::Explain] };
-        }
-    }
-
-    /// Whether its advice says how the agent is made to go on.
-    fn is_advised_by_its_host(&self) -> bool {
-        match self.what {
-            ItemKind::Escalated | ItemKind::BlockedByHost | ItemKind::Unstarted | ItemKind::StuckWake => true,
-            ItemKind::Abandoned | ItemKind::Quarantined | ItemKind::Undelivered | ItemKind::HeldBack => false,
-        }
-    }
-
-    fn command(&self, offer: OfferedCommand, name: Option<&str>, database: Option<&str>) -> Option<String> {
-        let kind = self.subject.kind.map(Kind::name).unwrap_or_default();
-        let with = |command: &str, word: &str| Some(format!("{command} {}", quoted(word)?));
-        let part = |command: &str| {
-            let only = self.subject.kind.map(|kind| format!(" --only {}", kind.plural())).unwrap_or_default();
-            let tenant = self.subject.tenant.as_deref().map_or(Some(String::new()), |name| with(" --tenant", name));
-            Some(format!("{command}{only}{}", tenant?))
-        };
-        let command = match offer {
-            OfferedCommand::Explain => with(&format!("explain {kind}"), name?),
-            OfferedCommand::Wake => with("wake", name?),
-            OfferedCommand::Pause => with("session pause", name?),
-            OfferedCommand::SkipStep => with("step skip", name?),
-            OfferedCommand::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
-            OfferedCommand::DryRun => part("--dry-run"),
-            OfferedCommand::Unguarded => part("--no-guard"),
-            OfferedCommand::TestNotification => return Some("sweep notify test".to_owned()),
-        };
-        Some(format!("sweep {}{}", command?, database?))
-    }
-
-    /// What its subject is called in a command: as people call it, unless that is another subject's id, which would be
-    /// found first.
-    fn name_for_commands(&self, ids: IdType, existing: &HashSet<Id>) -> Option<&str> {
-        let id = self.subject.id.as_ref()?;
-        let is_anothers = self.parsed_name(ids).is_some_and(|other| other != *id && existing.contains(&other));
-        let name = self.subject.identifier.as_deref().filter(|name| !is_anothers && quoted(name).is_some());
-        Some(name.unwrap_or(&id.0))
-    }
-
-    /// The id that its name can be.
-    fn parsed_name(&self, ids: IdType) -> Option<Id> {
-        ids.parse(self.subject.identifier.as_deref()?)
-    }
 }
 
 fn quoted(word: &str) -> Option<String> {
