@@ -62,9 +62,8 @@ pub fn is_refusal(error: &Error) -> bool {
         RestrictViolation, SerializationFailure, UniqueViolation,
     };
     let Error::DatabaseError(kind, _) = error else { return false };
-    let is_violation = matches!(kind, UniqueViolation | ForeignKeyViolation | NotNullViolation | CheckViolation)
-        || matches!(kind, RestrictViolation | ExclusionViolation);
-    is_violation || matches!(kind, SerializationFailure | ReadOnlyTransaction)
+    matches!(kind, UniqueViolation | ForeignKeyViolation | NotNullViolation | CheckViolation)
+        || matches!(kind, RestrictViolation | ExclusionViolation | SerializationFailure | ReadOnlyTransaction)
 }
 
 /// Is the database at fault, and no subject? The connection was lost or there is no room (SQLSTATE 53). Beside diesel's

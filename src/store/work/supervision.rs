@@ -315,8 +315,7 @@ pub struct AgentStateColumns {
 
 /// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.
 pub fn heartbeat(db: &mut Db, lease: &Lease, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
-    let rows = diesel::update(held_by(lease)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
-    found(rows)
+    found(diesel::update(held_by(lease)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?)
 }
 
 /// How a session ended when it was no crash.

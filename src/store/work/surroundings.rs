@@ -73,8 +73,8 @@ pub fn read_stuck(db: &mut Db, question: &StuckQuestion) -> QueryResult<StuckWak
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
     let (count, oldest): (i64, Option<RawInstant>) = stuck!(question).select(columns).get_result(db)?;
-    let none_is_taken = is_none_taken(db, question, count)?;
-    Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
+    let oldest_at = oldest.and_then(|at| at.instant());
+    Ok(StuckWakes { count, oldest_at, none_is_taken: is_none_taken(db, question, count)? })
 }
 
 /// How many wakes are stuck.
