@@ -115,8 +115,8 @@ impl Sweeper {
         };
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
         let modes = modes(&latest, now);
-        let success_age = last_success_at.map(|at| now - at);
-        let summary = summary(state, is_well, success_age, began.map(|began| now - began), guard.len());
+        let ages = [last_success_at, began].map(|at| at.map(|at| now - at));
+        let summary = summary(state, is_well, guard.len(), ages);
         Ok(Sweeper {
             state,
             summary: summary + &inactive(&modes),
@@ -171,16 +171,11 @@ fn inactive(modes: &BTreeMap<Kind, KindMode>) -> String {
     of(KindMode::Shadow, "are in shadow") + &of(KindMode::Off, "are off")
 }
 
-/// The state in one sentence. `is_well`: the latest sweep of everything that ended did all it had to.
-fn summary(
-    state: SweeperState,
-    is_well: bool,
-    success: Option<TimeDelta>,
-    latest: Option<TimeDelta>,
-    held_back: usize,
-) -> String {
+/// The state in one sentence. `is_well`: the latest sweep of everything that ended did all it had to; `ages`: how long
+/// ago the last one succeeded, and the latest one began.
+fn summary(state: SweeperState, is_well: bool, held_back: usize, ages: [Option<TimeDelta>; 2]) -> String {
     let ago = |age: Option<TimeDelta>| age.map_or("never".to_owned(), |age| format!("{} ago", HumanDuration(age)));
-    let (success, latest) = (ago(success), ago(latest));
+    let [success, latest] = ages.map(ago);
     match state {
         SweeperState::Well => format!("The last sweep of everything succeeded {success}."),
         SweeperState::Failing if 0 < held_back => {
