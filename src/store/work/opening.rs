@@ -83,7 +83,6 @@ impl Start {
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
-        type Answers = (bool, bool, bool, bool, bool, bool, bool);
         let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
             true => {
                 let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
@@ -91,12 +90,25 @@ impl Start {
             }
             false => select((asked, due)).get_result(db)?,
         };
-        let (sessions, issues, steps, has_failures, is_unsettled, is_empty, is_policy_new) = found;
-        let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
+        let Answers { has_sessions, has_issues, has_steps, has_failures, is_unsettled, is_empty, is_policy_new } =
+            found;
+        let of_kinds = [(Kind::Session, has_sessions), (Kind::Issue, has_issues), (Kind::Step, has_steps)];
         let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
         let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
         Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
     }
+}
+
+/// The answers to the questions of a glance, in their order.
+#[derive(Clone, Copy, Queryable)]
+struct Answers {
+    has_sessions: bool,
+    has_issues: bool,
+    has_steps: bool,
+    has_failures: bool,
+    is_unsettled: bool,
+    is_empty: bool,
+    is_policy_new: bool,
 }
 
 /// What there is in a database, at the first glance.

@@ -38,7 +38,7 @@ const REASON_MAX: usize = 997;
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
 
-/// FailingSubject subjects that are remembered: a sweep records a thousand of each kind of failure.
+/// Failing subjects that are remembered: a sweep records a thousand of each kind of failure.
 const FAILING_MAX: i64 = 10_000;
 
 /// The subjects of a kind that failed in the last sweep that examined them, and are still examined: those that failed

@@ -1,7 +1,6 @@
 //! Connecting to PostgreSQL, through libpq.
 
 use anyhow::{Result, bail, ensure};
-use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
@@ -180,21 +179,26 @@ const FIRST_LOOK: &str = concat!(
     ") END AS refusal"
 );
 
-#[derive(Queryable)]
+#[derive(QueryableByName)]
 struct FirstLook {
+    #[diesel(sql_type = Bool)]
     is_standby: bool,
+    #[diesel(sql_type = Bool)]
     is_there: bool,
+    #[diesel(sql_type = Bool)]
     has_record: bool,
     /// The lesser role that the schema belongs to, where this one is a superuser.
+    #[diesel(sql_type = Nullable<Text>)]
     owner: Option<String>,
     /// What others could do there with a superuser's rights.
+    #[diesel(sql_type = Nullable<Text>)]
     refusal: Option<String>,
 }
 
 /// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
 /// of the role that sweeps, but not with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
-    let look: FirstLook = sql::<(Bool, Bool, Bool, Nullable<Text>, Nullable<Text>)>(FIRST_LOOK).get_result(db)?;
+    let look: FirstLook = diesel::sql_query(FIRST_LOOK).get_result(db)?;
     let cannot = "this server is a hot standby and cannot be written to: only a dry run works on it";
     ensure!(!look.is_standby || access == Access::ReadOnly, unavailable(cannot));
     if let Some(owner) = look.owner {

@@ -26,10 +26,12 @@ pub const RECORD: &str = "host";
 const READING: &str = "reading whose database it is";
 
 /// The row of the table `host`.
-#[derive(Queryable)]
+#[derive(QueryableByName)]
 pub struct HostRow {
+    #[diesel(sql_type = Text)]
     name: String,
     /// None: the host is built in.
+    #[diesel(sql_type = Nullable<Text>)]
     files: Option<String>,
 }
 
@@ -55,8 +57,8 @@ pub fn recorded(db: &mut Db) -> Result<Option<Arc<Host>>> {
     if !catalog::exists(db, RECORD).context(READING)? {
         return Ok(None);
     }
-    let query = format!("SELECT name, CAST(files AS text) FROM {}{RECORD}", db.dialect().schema());
-    let row: Option<HostRow> = sql::<(Text, Nullable<Text>)>(&query).get_result(db).optional().context(READING)?;
+    let query = format!("SELECT name, CAST(files AS text) AS files FROM {}{RECORD}", db.dialect().schema());
+    let row: Option<HostRow> = diesel::sql_query(query).get_result(db).optional().context(READING)?;
     row.map(|row| row.host()).transpose()
 }
 
@@ -66,7 +68,7 @@ pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>>
     if !diesel::select(sql::<Bool>(IS_THERE)).get_result::<bool>(db).context(READING)? {
         return Ok(None);
     }
-    let row = sql::<(Text, Nullable<Text>)>("SELECT name, files FROM main.sweep_host");
+    let row = diesel::sql_query("SELECT name, files FROM main.sweep_host");
     let row: Option<HostRow> = row.get_result(db).optional().context(READING)?;
     row.map(|row| row.host()).transpose()
 }
@@ -80,12 +82,15 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
 }
 
 /// All that is recorded of a schema.
-#[derive(Queryable)]
+#[derive(QueryableByName)]
 pub struct SchemaRecord {
     /// The versions of the migrations that have run.
+    #[diesel(sql_type = Array<Text>)]
     pub versions: Vec<String>,
     /// The relations that are gone.
+    #[diesel(sql_type = Array<Text>)]
     pub gone: Vec<String>,
+    #[diesel(embed)]
     pub row: HostRow,
 }
 
@@ -94,10 +99,10 @@ impl SchemaRecord {
     pub fn read(db: &mut Db) -> Result<Option<SchemaRecord>> {
         let Db::Postgres(db) = db else { return Ok(None) };
         let query = format!(
-            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}), ARRAY({GONE}), name, files::text FROM sweep.host"
+            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({GONE}) AS gone, name, \
+             files::text FROM sweep.host"
         );
-        let query = sql::<(Array<Text>, Array<Text>, (Text, Nullable<Text>))>(&query);
-        let recorded = query.get_result::<SchemaRecord>(db).optional().context(READING)?;
+        let recorded = diesel::sql_query(query).get_result::<SchemaRecord>(db).optional().context(READING)?;
         Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
     }
 }
