@@ -80,7 +80,8 @@ on_each_host! {
             let shown = explained(world);
             assert_eq!((&shown["decision"], &shown["left_alone"]), (&"continue".into(), &why.into()));
             let text = command_at(&world.url, ["explain", "issue", &issue.0]).run().done().out;
-            assert!(text.contains(&format!("continue it with one wake (attempt 1 of 1).\nBut sweeps leave it: {why}.\n")));
+            let would = format!("continue it with one wake (attempt 1 of 1).\nBut sweeps leave it: {why}.\n");
+            assert!(text.contains(&would), "{text}");
             assert!(world.attention().to_string().contains(&format!("leave it: {why}")), "{mode:?}");
         }
         world.sweep_as(&world.guarded());
