@@ -53,7 +53,7 @@ pub struct Agent {
     rules: Vec<Rule>,
     /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
-    /// Whole rows that may stand below an idle composer, as they are recorded: any other may be a question. What
+    /// Entire rows that may stand below an idle composer, as they are recorded: any other may be a question. What
     /// varies in them, such as a path or a model, is known by its form, and never by a text of several words.
     below: Vec<Pattern>,
     /// What one key answers: it asks beside the cursor, and in the last rows above the composer.

@@ -1,4 +1,4 @@
-//! Whose database it is: by the record that `sweep migrate` makes of it, else by the tables that are there.
+//! Recognises whose database it is: by the record that `sweep migrate` makes of it, else by the tables that are there.
 //!
 //! The table `host` has one row, with the host's name; of a host that is not built in its files as well, so that a
 //! sweep needs no folder; and which relations there were, so that one that is gone is no kind of work that there is
