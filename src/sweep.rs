@@ -209,7 +209,7 @@ impl Sweep<'_> {
         }
         let held = match self.options.guard {
             Some(guard) if self.is_full_scan() => {
-                guard::judge(guard, &mut scan, &mut round.workers, &context, &round.limits)?
+                guard::assess(guard, &mut scan, &mut round.workers, &context, &round.limits)?
             }
             Some(_) | None => Withheld::Nothing,
         };

@@ -71,6 +71,7 @@ pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
     Verdict { definition, finding, decision, attempts_max: facts.allowance(policy).attempts_max }
 }
 
+/// Steps 1 and 2: nothing is wrong, or not any more.
 fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
     let history = facts.history();
     let settlement = history.open.as_ref().and_then(|open| reason.settlement(history, open));
@@ -81,6 +82,7 @@ fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
     }
 }
 
+/// Steps 3 to 8: every clause of the definition holds.
 fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     let (history, allowance) = (facts.history(), facts.allowance(policy));
     if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
@@ -91,9 +93,11 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         (Some(Unavailable::NoSuchAgent), Some(Cause::WakesInVain(_))) | (None, _) => {}
         (Some(unavailable), _) => return skip(unavailable, history, policy),
     }
+    // Step 5.
     if history.escalated {
         return Decision::Leave(Reason::Escalated);
     }
+    // Steps 6 to 8.
     let after_last = history.within(allowance.delay, history.last_attempt_at.max(history.last_attempt_ended_at));
     match (facts.unreachable(policy), after_last) {
         (Some(Cause::WakesInVain(_)), Some(until)) => return Decision::Wait { until },
@@ -112,7 +116,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     }
 }
 
-/// Its assignee must not be woken; in time a person hears of it, unless one has heard of the subject already.
+/// Step 4: its assignee must not be woken; in time a person hears of it, unless one has heard of the subject already.
 fn skip(unavailable: Unavailable, history: &History, policy: &Policy) -> Decision {
     let is_abandoned = unavailable.patience(policy).is_over(history.idle_for());
     match is_abandoned && !history.abandoned && !history.escalated {

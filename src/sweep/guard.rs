@@ -39,7 +39,7 @@ pub enum Withheld {
 }
 
 /// What must be held back of this kind?
-pub fn judge<S: Subject>(
+pub fn assess<S: Subject>(
     guard: Guard,
     scan: &mut Scan<S>,
     workers: &mut Workers,

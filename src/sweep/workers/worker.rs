@@ -152,7 +152,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return self.retire(Reply::NotBegun(Box::new(job)), error);
         }
         match &job.decided {
-            Some(_) => self.take_up(job),
+            Some(_) => self.write(job),
             None => {
                 self.end();
                 self.look(job);
@@ -170,11 +170,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             Some(Examination { examined, lost, .. }) => {
                 self.report(examined, lost);
             }
-            None => self.take_up(job),
+            None => self.write(job),
         }
     }
 
-    fn take_up(&mut self, mut job: Job<'a>) {
+    /// Begins the transaction of a subject, which commits the one before, and takes the subject up in it.
+    fn write(&mut self, mut job: Job<'a>) {
         let (Common { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         if !self.is_prepared {
             db.plan_taking(S::KIND, &context.timeouts);
@@ -203,7 +204,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             // What failed is rolled back, whatever the reply is.
             db.end();
             job.wake = attempt.wake;
-            return self.take_up(job);
+            return self.write(job);
         }
         if let Some(company) = self.shared.contention.company_of_next_try(&job, &attempt.stage) {
             let ended = db.end();
