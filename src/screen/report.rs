@@ -123,9 +123,18 @@ pub fn shortened(json: &str) -> Option<String> {
 }
 
 impl HookEvent {
-    /// Parses an event; None if it says nothing of the agent's state, or is no JSON.
+    /// Parses an event; None if it says nothing of the agent's state, has other than texts where texts stand, or is no
+    /// JSON.
     pub fn parse(json: &str) -> Option<HookEvent> {
         let event: Map<String, Value> = serde_json::from_str(json).ok()?;
+        let is_no_text = |name: &&str| match event.get(*name) {
+            None | Some(Value::String(_)) => false,
+            Some(Value::Null) => *name != "kind",
+            Some(_) => true,
+        };
+        if TEXTS.iter().any(is_no_text) {
+            return None;
+        }
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let name = ["hook_event_name", "type", "state"].into_iter().map(text).find(|name| !name.is_empty())?;
         let kind = event.get("kind").and_then(Value::as_str);
@@ -257,6 +266,7 @@ mod tests {
     #[case::no_event("{}", None)]
     #[case::no_json("rm -rf /", None)]
     #[case::other_types(r#"{"hook_event_name":7}"#, None)]
+    #[case::another_type_beside_an_event(r#"{"hook_event_name":"Stop","message":null}"#, None)]
     fn what_an_event_says(#[case] json: &str, #[case] expected: Option<(Activity, Option<&str>, &str, bool)>) {
         let event = HookEvent::parse(json);
         let found = event.as_ref().map(|HookEvent { statement, is_progress }| {
