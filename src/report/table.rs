@@ -214,7 +214,7 @@ fn ends(sweep: &Summary) -> Vec<String> {
         SweepEnd::Interrupted => {
             Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest.")
         }
-        SweepEnd::Failed => Some("SweepEnd early by an error: not everything was looked at."),
+        SweepEnd::Failed => Some("Ended early by an error: not everything was looked at."),
     };
     let stuck = sweep.stuck_wakes.as_ref().filter(|stuck| 0 < stuck.wakes.count);
     let stuck = stuck.map(|stuck| match stuck.wakes.none_is_taken {

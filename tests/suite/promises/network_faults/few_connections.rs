@@ -98,7 +98,7 @@ fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_d
         let says = ["scanning issues", "SWEEP_STATEMENT_TIMEOUT", "Trying again helps if"];
         ran.says_once(UNAVAILABLE, &says);
         assert!(!ran.out.contains("Nothing to do"), "{ran}");
-        assert!(ran.out.contains("not everything was looked at"), "{ran}");
+        assert!(ran.out.contains("Ended early by an error: not everything was looked at."), "{ran}");
     }
     let json = sweep_at(&world.url, ["--set", "statement_timeout=1s", "--dry-run", "--output", "json"]).run().json();
     let unswept = json["unswept"].as_array().expect("a list");
