@@ -170,8 +170,12 @@ impl Outcome {
 
     /// Was something written?
     pub fn is_change(self) -> bool {
-        use Outcome::{Abandoned, Continued, Escalated, HandedOver, Recovered};
-        matches!(self, Continued | Escalated | Recovered | HandedOver | Abandoned)
+        match self {
+            Outcome::Continued | Outcome::Escalated | Outcome::Recovered => true,
+            Outcome::HandedOver | Outcome::Abandoned => true,
+            Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Changed | Outcome::Deferred => false,
+            Outcome::Busy | Outcome::Unknown | Outcome::Unreadable | Outcome::Failed => false,
+        }
     }
 }
 
