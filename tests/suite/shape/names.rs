@@ -53,9 +53,8 @@ fn the_functions_of_a_type_stand_in_one_file() {
 fn a_name_or_a_type_in_two_files_is_found() {
     let text = |text: &str| text.to_owned();
     let here = text("pub struct Row<T>(T);\nimpl<T> Row<T> {\n}\nimpl From<u8> for Other<u8> {\n}\nenum Other {}\n");
-    let there = text(
-        "pub(crate) enum Row {}\nimpl Row {\n}\nimpl From<Row<u8>> for Other<u8> {\n}\n#[cfg(test)]\nmod tests {\n}\nenum Other {}\n",
-    );
+    let row = "pub(crate) enum Row {}\nimpl Row {\n}\nimpl From<Row<u8>> for Other<u8> {\n}\n";
+    let there = format!("{row}#[cfg(test)]\nmod tests {{\n}}\nenum Other {{}}\n");
     let planted = [(text("src/a.rs"), here), (text("src/b.rs"), there)];
     for expression in [&*TYPE, &*IMPL] {
         assert_eq!(in_several(expression, &planted), [r#"Row: ["src/a.rs", "src/b.rs"]"#]);
