@@ -134,7 +134,10 @@ impl Explanation {
     /// Why sweeps leave the subject as it is, whatever their decision would be.
     pub fn objection(&self) -> Option<String> {
         let quarantine = self.failure.as_ref().and_then(|failure| in_quarantine(failure, self.kind, &self.label));
-        quarantine.or_else(|| Some(format!("But sweeps leave it: {}.", self.left_alone.as_ref()?)))
+        let does_nothing =
+            matches!(self.verdict.decision, Decision::Leave(_) | Decision::Wait { .. } | Decision::Skip(_));
+        let left_alone = self.left_alone.as_ref().filter(|_| !does_nothing);
+        quarantine.or_else(|| Some(format!("But sweeps leave it, by the latest one: {}.", left_alone?)))
     }
 
     /// The beginning of the sentence that says what a sweep, or its watcher, decides now.
@@ -259,7 +262,7 @@ impl Explanation {
             Decision::Continue { attempt, .. } => attempt,
             _ => history.attempts,
         };
-        shown_in(json!({
+        let mut document = shown_in(json!({
             "schema": SCHEMA,
             "kind": kind,
             "id": label.id,
@@ -294,7 +297,10 @@ impl Explanation {
             "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),
             "left_alone": self.left_alone,
             "quarantined": failure.as_ref().is_some_and(|failure| failure.quarantined_at.is_some()),
-        }))
+        }));
+        // A link leads nowhere when it is redacted.
+        document["url"] = json!(self.url);
+        document
     }
 }
 

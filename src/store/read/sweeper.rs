@@ -97,7 +97,7 @@ const BEGINNINGS: i64 = 10;
 
 impl Sweeper {
     pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Sweeper> {
-        let (latest, last_success_at) = (latest(db)?, last_success(db, now)?);
+        let (sweeps, last_success_at) = (latest(db)?, last_success(db, now)?);
         let beginnings = beginnings(db, now)?;
         let interval = median(beginnings.windows(2).map(|pair| pair[0] - pair[1]).collect())
             .filter(|interval| SHORTEST <= *interval);
@@ -114,7 +114,7 @@ impl Sweeper {
             (Some(_), Some(_)) => SweeperState::Well,
         };
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
-        let modes = modes(&latest, now);
+        let modes = modes(db, now)?;
         let ages = [last_success_at, began].map(|at| at.map(|at| now - at));
         let summary = summary(state, is_well, guard.len(), ages);
         Ok(Sweeper {
@@ -126,7 +126,7 @@ impl Sweeper {
             next_sweep_at: began.zip(interval).map(|(began, interval)| began + interval),
             guard,
             modes,
-            sweeps: latest.into_iter().map(SweepSummary::from).collect(),
+            sweeps,
         })
     }
 
@@ -154,11 +154,16 @@ impl Sweeper {
     }
 }
 
-/// What was last done about each kind that the database has: a sweep that leaves a kind out is none of everything.
-fn modes(latest: &[SweepRow], now: DateTime<Utc>) -> BTreeMap<Kind, KindMode> {
-    let begun = latest.iter().filter(|sweep| sweep.started_at.instant().is_some_and(|at| at <= now));
-    let counts = begun.rev().flat_map(|sweep| KindCounts::read(&sweep.counts));
-    counts.filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode)).collect()
+/// What the latest sweep that was asked for all kinds did about each that the database has. One that leaves a kind off
+/// is none of everything.
+fn modes(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<Kind, KindMode>> {
+    let asked_for = |kind: &Kind| format!("CAST(counts AS text) LIKE '%\"{}\":%'", kind.plural());
+    let asked_for_all = Kind::ALL.iter().map(asked_for).collect::<Vec<_>>().join(" AND ");
+    let latest = sweeps::table.filter(sql::<Bool>(&asked_for_all)).filter(sweeps::started_at.le(Instant(now)));
+    let latest = latest.order(sweeps::started_at.desc()).select(sweeps::counts);
+    let counts: Option<WrittenDocument> = latest.first(db).optional()?;
+    let provided = counts.iter().flat_map(KindCounts::read).filter(|(_, counts)| counts.provided);
+    Ok(provided.map(|(kind, counts)| (kind, counts.mode)).collect())
 }
 
 /// Which kinds nothing is done about, in a sentence.
@@ -315,9 +320,9 @@ pub fn latest_whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<SweepRow
 const SWEEPS_MAX: i64 = 10;
 
 /// The last sweeps, the latest first.
-fn latest(db: &mut Db) -> QueryResult<Vec<SweepRow>> {
+fn latest(db: &mut Db) -> QueryResult<Vec<SweepSummary>> {
     let latest = sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).limit(SWEEPS_MAX);
-    latest.select(SweepRow::as_select()).load(db)
+    Ok(latest.select(SweepRow::as_select()).load(db)?.into_iter().map(SweepSummary::from).collect())
 }
 
 /// One sweep as it is shown.

@@ -71,7 +71,8 @@ on_each_host! {
 
     fn what_sweeps_leave_is_named_beside_what_they_would_decide(world) {
         let agent = world.agent("idle");
-        let issue = world.orphans(&agent, 0..31).remove(0);
+        let orphans = world.orphans(&agent, 0..31);
+        let (issue, another) = (&orphans[0], &orphans[1]);
         let explained = |world: &World| world.explained(Kind::Issue, &issue.0);
         assert!(explained(world)["left_alone"].is_null(), "nobody has swept");
         let shadow = "issues are in shadow, where nothing is written";
@@ -80,10 +81,15 @@ on_each_host! {
             let shown = explained(world);
             assert_eq!((&shown["decision"], &shown["left_alone"]), (&"continue".into(), &why.into()));
             let text = command_at(&world.url, ["explain", "issue", &issue.0]).run().done().out;
-            let would = format!("continue it with one wake (attempt 1 of 1).\nBut sweeps leave it: {why}.\n");
+            let but = format!("But sweeps leave it, by the latest one: {why}.");
+            let would = format!("continue it with one wake (attempt 1 of 1).\n{but}\n");
             assert!(text.contains(&would), "{text}");
             assert!(world.attention().to_string().contains(&format!("leave it: {why}")), "{mode:?}");
         }
+        let selection = Selection::Subjects(vec![(Kind::Issue, another.0.clone())]);
+        let of_another = Options { selection, ..world.options() };
+        (0..11).for_each(|_| drop(world.sweep_as(&of_another)));
+        assert_eq!(explained(world)["left_alone"], shadow, "whatever people have done with a single subject since");
         world.sweep_as(&world.guarded());
         assert_eq!(explained(world)["left_alone"], "the guard of the latest sweep held it back");
         world.sweep();
