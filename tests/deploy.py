@@ -59,7 +59,7 @@ def scheduled(file, cron, settings):
     )
     if job.get("completionMode") == "Indexed":
         shards = pod["containers"][0]["args"]
-        expected = ["--shard", f"$(JOB_COMPLETION_INDEX)/{job['completions']}"]
+        expected = ["--output", "ndjson", "--shard", f"$(JOB_COMPLETION_INDEX)/{job['completions']}"]
         need(shards == expected and job["parallelism"] == job["completions"], f"{file}: {shards}, expected {expected}")
 
 
