@@ -32,8 +32,14 @@ const CANDIDATES_MAX: Duration = Duration::from_secs(2);
 const FACTS_MAX: Duration = Duration::from_secs(10);
 const FACTS_OF_ONE_MAX: Duration = Duration::from_millis(100);
 
-/// A statement that was measured: what it asks for, its SQL, how long it took, and how long it may take.
-type Measured = (String, String, Duration, Duration);
+/// A statement that was measured.
+struct Measured {
+    /// What the statement asks for.
+    what: String,
+    sql: String,
+    took: Duration,
+    most: Duration,
+}
 
 /// What was measured, and what is too slow.
 pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
@@ -58,11 +64,11 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
     trial.outsider.analyze()?;
     let ids: Vec<Id> = stranded.into_iter().chain(waits).map(|made| made.id).collect();
     let (nominated, measured) = for_kind!(kind, S => measure::<S>(trial, &ids))?;
-    let times: Vec<String> = measured.iter().map(|(.., took, _)| in_milliseconds(*took)).collect();
-    let mut slow: Vec<Measured> = measured.into_iter().filter(|(.., took, most)| most < took).collect();
-    slow.sort_by_key(|(.., took, _)| Reverse(*took));
+    let times: Vec<String> = measured.iter().map(|measured| in_milliseconds(measured.took)).collect();
+    let mut slow: Vec<Measured> = measured.into_iter().filter(|measured| measured.most < measured.took).collect();
+    slow.sort_by_key(|measured| Reverse(measured.took));
     let mut evidence = Vec::new();
-    for (what, sql, took, most) in &slow {
+    for Measured { what, sql, took, most } in &slow {
         let steps = trial.ask_of_host(|db| snapshot::slow_steps(db, sql));
         let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
@@ -104,22 +110,24 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
     let kind = S::KIND;
     let timed = |db: &mut Db| {
         let (nominated, candidates) = timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)))?;
-        // The first and the last: of both sorts. The first is planned as well, as in a sweep.
-        let some = ids.iter().take(ALONE).chain(ids.iter().rev().take(ALONE));
-        let alone = some.map(|id| timed(|| S::read(db, id)).map(|(_, took)| took)).collect::<QueryResult<_>>()?;
-        let alone = median(alone);
+        // The first and the last: of both sorts. The least time of each counts, since other programs only add to it.
+        let sorts = [&ids[..ALONE.min(ids.len())], &ids[ids.len().saturating_sub(ALONE)..]];
+        let mut alone = Duration::ZERO;
+        for sort in sorts {
+            let times = sort.iter().map(|id| timed(|| S::read(db, id)).map(|(_, took)| took));
+            let times = times.collect::<QueryResult<Vec<Duration>>>()?;
+            alone = times.into_iter().min().unwrap_or_default().max(alone);
+        }
+        let (of_one, sql) = (format!("{kind}_facts of one"), snapshot::select_facts(kind, &ids[..1]));
+        let (all, select) = (format!("{kind}_candidates"), snapshot::select_candidates(kind));
         let mut measured = vec![
-            (format!("{kind}_candidates"), snapshot::select_candidates(kind), candidates, CANDIDATES_MAX),
-            (format!("{kind}_facts of one"), snapshot::select_facts(kind, &ids[..1]), alone, FACTS_OF_ONE_MAX),
+            Measured { what: all, sql: select, took: candidates, most: CANDIDATES_MAX },
+            Measured { what: of_one, sql, took: alone, most: FACTS_OF_ONE_MAX },
         ];
         if alone <= FACTS_OF_ONE_MAX {
             let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
-            measured.push((
-                format!("{kind}_facts of {}", ids.len()),
-                snapshot::select_facts(kind, ids),
-                took,
-                FACTS_MAX,
-            ));
+            let (what, sql) = (format!("{kind}_facts of {}", ids.len()), snapshot::select_facts(kind, ids));
+            measured.push(Measured { what, sql, took, most: FACTS_MAX });
         }
         Ok::<_, diesel::result::Error>((nominated.len(), measured))
     };
@@ -132,11 +140,6 @@ fn timed<T>(body: impl FnOnce() -> QueryResult<T>) -> QueryResult<(T, Duration)>
     let began = Instant::now();
     let value = body()?;
     Ok((value, began.elapsed()))
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn in_milliseconds(time: Duration) -> String {
