@@ -15,7 +15,7 @@ use crate::store::connect::open::Url;
 use crate::store::db::errors::{self, Refused};
 use crate::store::hosts::links::{HostUrl, Links};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::overview::Sweeper;
+use crate::store::read::overview::LeftAlone;
 use crate::store::work::find::among;
 use crate::store::work::ledger::{self, Past, Recovery};
 use crate::store::work::quarantine::{self, FailingSubject};
@@ -103,7 +103,7 @@ impl Explanation {
                 let policy = policy(watchers);
                 let explanation = for_kind!(kind, S => read::<S>(db, label, &policy, &links))?;
                 let (label, agent) = (&explanation.label, explanation.assignee.id());
-                let left_alone = Sweeper::read(db, now)?.leaves(kind, label.tenant.as_deref(), agent);
+                let left_alone = LeftAlone::read(db, now)?.reason(kind, label.tenant.as_deref(), agent);
                 let left_alone = left_alone.filter(|_| !is_watched);
                 Ok(Explanation { is_watched, left_alone, ..explanation })
             });

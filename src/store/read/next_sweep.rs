@@ -85,7 +85,9 @@ impl NextSweep {
         for row in &boards.stranded {
             let left_alone = match quarantined.contains(&(row.kind, row.id.clone())) {
                 true => Some("it is in quarantine".to_owned()),
-                false => sweeper.leaves(row.kind, row.subject.tenant.as_deref(), row.subject.agent_id.as_ref()),
+                false => {
+                    sweeper.left_alone.reason(row.kind, row.subject.tenant.as_deref(), row.subject.agent_id.as_ref())
+                }
             };
             let (mut decision, mut would) = decided(db, row, &policy)?;
             if let Some(why) = left_alone {

@@ -34,7 +34,7 @@ use crate::store::read::request::{Inquiry, Owner};
 use crate::store::read::sources::{self, read_notifications};
 pub use crate::store::read::sources::{LATE, Notifications, Undelivered};
 pub use crate::store::read::subject::{Age, SubjectRef};
-pub use crate::store::read::sweeper::{HeldWork, SweepSummary, Sweeper, SweeperState};
+pub use crate::store::read::sweeper::{HeldWork, LeftAlone, SweepSummary, Sweeper, SweeperState};
 use crate::store::read::{BoardLimits, SCHEMA, snapshot};
 use crate::store::work::surroundings::is_none_taken;
 use crate::store::{Db, Timeouts, has_any};

@@ -23,7 +23,7 @@ use crate::store::read::request::PageRequest;
 use crate::store::read::subject::Age;
 use crate::store::read::{BoardLimits, SCHEMA, lost_row, snapshot};
 use crate::store::work::find;
-use crate::store::work::woken::stalled_after;
+use crate::store::work::woken::own_threshold;
 use crate::store::{Db, Timeouts};
 use crate::text::redact;
 
@@ -176,7 +176,7 @@ fn read_progress(db: &mut Db, plan: &Id, now: DateTime<Utc>, threshold: TimeDelt
                 status: stored.0,
                 // One that cannot be read makes no step stalled.
                 since: since.instant().unwrap_or(now),
-                stalled_after: stalled_after(seconds),
+                stalled_after: own_threshold(seconds),
             });
         })
     };

@@ -48,7 +48,7 @@ fn held_back(inquiry: &Inquiry, sweeper: &Sweeper) -> SourceItems {
         (tenant.is_none() || held.tenant.is_none() || held.tenant == *tenant)
             && (agent.is_none() || held.agent_id.is_none() || held.agent_id == *agent)
     };
-    let held = sweeper.guard.iter().filter(is_meant).enumerate();
+    let held = sweeper.left_alone.guard.iter().filter(is_meant).enumerate();
     let placed = held.map(|(number, held)| {
         let subject = SubjectRef {
             kind: Some(held.kind),

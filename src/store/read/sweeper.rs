@@ -18,7 +18,7 @@ use crate::rules::display::HumanDuration;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::schema::sweeps;
-use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument, age_seconds};
+use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument, age_seconds, sql::JsonDocument};
 use crate::store::work::candidates::Shard;
 use crate::store::work::counts::{HeldBack, KindCounts, KindMode, Tally};
 
@@ -38,13 +38,20 @@ pub struct Sweeper {
     pub interval_seconds: Option<i64>,
     /// When the next one can be expected to begin, by that interval; null as `interval_seconds`.
     pub next_sweep_at: Option<DateTime<Utc>>,
+    #[serde(flatten)]
+    pub left_alone: LeftAlone,
+    /// The last sweeps, the latest first.
+    pub sweeps: Vec<SweepSummary>,
+}
+
+/// What sweeps leave as it is, whatever they would decide.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct LeftAlone {
     /// What the guard of the latest sweep of everything left as it was.
     pub guard: Vec<HeldWork>,
     /// What was last done about each kind.
     #[serde(skip)]
-    pub modes: BTreeMap<Kind, KindMode>,
-    /// The last sweeps, the latest first.
-    pub sweeps: Vec<SweepSummary>,
+    modes: BTreeMap<Kind, KindMode>,
 }
 
 /// Whether somebody sweeps.
@@ -113,30 +120,42 @@ impl Sweeper {
             (Some(success), Some(_)) if late_after < now - success => SweeperState::Failing,
             (Some(_), Some(_)) => SweeperState::Well,
         };
-        let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
-        let modes = modes(db, now)?;
+        let left_alone = LeftAlone::after(db, &ended)?;
         let ages = [last_success_at, began].map(|at| at.map(|at| now - at));
-        let summary = summary(state, is_well, guard.len(), ages);
+        let summary = summary(state, is_well, left_alone.guard.len(), ages);
         Ok(Sweeper {
             state,
-            summary: summary + &inactive(&modes),
+            summary: summary + &inactive(&left_alone.modes),
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
             interval_seconds: interval.map(|interval| interval.num_seconds()),
             next_sweep_at: began.zip(interval).map(|(began, interval)| began + interval),
-            guard,
-            modes,
+            left_alone,
             sweeps,
         })
     }
 
     /// Whether sweeps do everything that they should, about every kind.
     pub fn is_well(&self) -> bool {
-        self.state == SweeperState::Well && self.modes.values().all(|mode| *mode == KindMode::On)
+        self.state == SweeperState::Well && self.left_alone.modes.values().all(|mode| *mode == KindMode::On)
+    }
+}
+
+impl LeftAlone {
+    pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<LeftAlone> {
+        let ended = latest_whole(db, now)?;
+        LeftAlone::after(db, &ended)
     }
 
-    /// Why sweeps leave a subject of this kind, tenant and agent as it is, whatever they would decide.
-    pub fn leaves(&self, kind: Kind, tenant: Option<&str>, agent: Option<&Id>) -> Option<String> {
+    /// What is left alone after these sweeps of everything, and the latest one of all kinds.
+    fn after(db: &mut Db, ended: &[SweepRow]) -> QueryResult<LeftAlone> {
+        let mut modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(|sweep| provided(&sweep.counts)).collect();
+        modes.extend(latest_of_all_kinds(db)?.iter().flat_map(provided));
+        Ok(LeftAlone { guard: ended.iter().filter_map(held).flatten().collect(), modes })
+    }
+
+    /// Why sweeps leave a subject of this kind, tenant and agent as it is.
+    pub fn reason(&self, kind: Kind, tenant: Option<&str>, agent: Option<&Id>) -> Option<String> {
         let tenant = tenant.unwrap_or_default();
         let is_held = |held: &HeldWork| {
             held.kind == kind
@@ -154,16 +173,29 @@ impl Sweeper {
     }
 }
 
-/// What the latest sweep that was asked for all kinds did about each that the database has. One that leaves a kind off
-/// is none of everything.
-fn modes(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<Kind, KindMode>> {
+/// What a sweep did about each kind that the database has.
+fn provided(counts: &WrittenDocument) -> impl Iterator<Item = (Kind, KindMode)> {
+    KindCounts::read(counts).filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode))
+}
+
+/// How many of the last sweeps are searched for one of all kinds: most may be about single subjects.
+const SEARCHED_MAX: i64 = 1000;
+
+/// The counts of the latest sweep that was asked for all kinds. A sweep that leaves a kind off is none of everything.
+fn latest_of_all_kinds(db: &mut Db) -> QueryResult<Option<WrittenDocument>> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = JsonDocument)]
+        counts: WrittenDocument,
+    }
     let asked_for = |kind: &Kind| format!("CAST(counts AS text) LIKE '%\"{}\":%'", kind.plural());
     let asked_for_all = Kind::ALL.iter().map(asked_for).collect::<Vec<_>>().join(" AND ");
-    let latest = sweeps::table.filter(sql::<Bool>(&asked_for_all)).filter(sweeps::started_at.le(Instant(now)));
-    let latest = latest.order(sweeps::started_at.desc()).select(sweeps::counts);
-    let counts: Option<WrittenDocument> = latest.first(db).optional()?;
-    let provided = counts.iter().flat_map(KindCounts::read).filter(|(_, counts)| counts.provided);
-    Ok(provided.map(|(kind, counts)| (kind, counts.mode)).collect())
+    let latest = format!(
+        "SELECT counts, started_at FROM sweeps WHERE started_at <= {} ORDER BY started_at DESC LIMIT {SEARCHED_MAX}",
+        db.dialect().clock()
+    );
+    let query = format!("SELECT counts FROM ({latest}) latest WHERE {asked_for_all} ORDER BY started_at DESC LIMIT 1");
+    Ok(diesel::sql_query(query).get_result::<Row>(db).optional()?.map(|row| row.counts))
 }
 
 /// Which kinds nothing is done about, in a sentence.

@@ -6,7 +6,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use crate::support::world::{On, World};
 
 /// As `store::read::sweeper` and `store::work::ledger` ask, and the index that each needs.
-const QUERIES: [(&str, &str); 5] = [
+const QUERIES: [(&str, &str); 6] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
         "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 \
@@ -19,6 +19,12 @@ const QUERIES: [(&str, &str); 5] = [
         "sweeps_succeeded",
     ),
     ("sweeps where ledger_until is not null order by started_at desc limit 1", "sweeps_counted"),
+    (
+        "(select counts, started_at from sweeps where started_at <= '2100-01-01T00:00:00.000Z' \
+            order by started_at desc limit 1000) latest where cast(counts as text) like '%\"issues\":%' \
+            order by started_at desc limit 1",
+        "sweeps_started_at",
+    ),
     ("recoveries where created_at >= '2200-01-01T00:00:00.000Z'", "recoveries_created_at"),
 ];
 
