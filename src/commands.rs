@@ -6,6 +6,7 @@ mod demo;
 mod host;
 mod look;
 mod man;
+mod open_database;
 mod run;
 mod services;
 mod subjects;

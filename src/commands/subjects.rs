@@ -8,13 +8,14 @@
 use std::fmt::Display;
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use owo_colors::OwoColorize;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
+use super::open_database::OpenDatabase;
 use super::terminal::{Layout, say};
 use crate::cli::{
     AskerFlag, ExemptCommand, ExemptName, QuarantineCommand, SessionCommand, SessionFlags, StepCommand, StepFlags,
@@ -32,7 +33,7 @@ use crate::store::work::exemptions::{self, Exempt, Exempted, Given, WantedExempt
 use crate::store::work::find::{self, CalledSo};
 use crate::store::work::ledger::record_host_call;
 use crate::store::work::quarantine::{self, FailingSubject};
-use crate::store::{Abort, Access, Db, IdType, Label, Purpose, Refused, Store, Timeouts, Url};
+use crate::store::{Abort, Access, Db, IdType, Label, Purpose, Refused, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 
@@ -357,47 +358,4 @@ fn failure_json((label, row): &(Label, FailingSubject)) -> Value {
         "last_failure_at": row.last_at,
         "quarantined_at": row.quarantined_at,
     })
-}
-
-/// A database that a command has opened for a transaction or two, and gives up when it falls silent.
-pub struct OpenDatabase {
-    url: Url,
-    pub store: Store,
-    access: Access,
-    pub timeouts: Timeouts,
-}
-
-impl OpenDatabase {
-    /// Has `body` ask or change something in the database that is named.
-    pub fn ask<T: Send + 'static>(
-        purpose: Purpose,
-        environment: &Environment,
-        body: impl FnOnce(&mut OpenDatabase) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let (_, timeouts) = policy(environment)?;
-        find_database(environment)?.ask(&timeouts, move |url| body(&mut OpenDatabase::of(url, timeouts, purpose)?))
-    }
-
-    pub fn of(url: &Url, timeouts: Timeouts, purpose: Purpose) -> Result<OpenDatabase> {
-        let store = url.open_to(purpose)?;
-        Ok(OpenDatabase { url: url.clone(), store, access: purpose.access(), timeouts })
-    }
-
-    /// One transaction; `body` gets the kinds that the host has.
-    pub fn transact<T>(
-        &mut self,
-        body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>,
-    ) -> Result<T, Abort<Refused>> {
-        let Store { db, kinds, .. } = &mut self.store;
-        db.in_transaction(self.access, &self.timeouts, |db| body(db, kinds))
-    }
-
-    /// Like `transact`, but what stands in its way is explained as an operator can use it.
-    pub fn change<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>) -> Result<T> {
-        self.transact(body).map_err(|abort| self.explain(abort))
-    }
-
-    pub fn explain(&self, abort: Abort<Refused>) -> Error {
-        self.url.explain_refusal(abort)
-    }
 }

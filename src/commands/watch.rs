@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use diesel::result::{DatabaseErrorKind, Error};
 
-use super::subjects::OpenDatabase;
+use super::open_database::OpenDatabase;
 use crate::cli::{EventFlags, WatchCommand, WatchFlags};
 use crate::conclusion::{Conclusion, not_found, usage};
 use crate::notify::deliver;
