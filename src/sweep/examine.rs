@@ -13,8 +13,7 @@ use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::{Examined, Outcome, Reservation};
-use crate::rules::request;
-use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide};
+use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide, request};
 use crate::store::work::candidates::Candidate;
 use crate::store::work::ledger::{self, Action, LedgerEntry};
 use crate::store::work::outbox::{self, Event, Notice};

@@ -24,7 +24,7 @@ use crate::store::hosts::catalog::exists;
 use crate::store::hosts::links::Links;
 use crate::store::work::ledger;
 use crate::store::work::subject::Naming;
-use crate::store::work::woken::{comment, read_assignee};
+use crate::store::work::woken::{comment, own_threshold, read_assignee};
 use crate::store::{Db, Subject};
 use crate::text::quoted;
 
@@ -93,7 +93,6 @@ impl FromColumns for SessionFacts {
     fn from_columns(columns: &mut impl Columns) -> deserialize::Result<SessionFacts> {
         let history = History::from_columns(columns)?;
         let (ended_at, exit_code): (Option<_>, _) = (columns.get("ended_at")?, columns.get("exit_code")?);
-        let silent_after_seconds: Option<i32> = columns.get("silent_after_seconds")?;
         let session = Session {
             id: columns.get("subject_id")?,
             identifier: columns.get("identifier")?,
@@ -106,7 +105,7 @@ impl FromColumns for SessionFacts {
             progressed_at: columns.get("progressed_at")?,
             reports_progress: columns.get("reports_progress")?,
             ended: ended_at.map(|at| Ended { at, exit_code }),
-            silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+            silent_after: own_threshold(columns.get("silent_after_seconds")?),
             recent_output: columns.get::<String>("recent_output")?.lines().map(str::to_owned).collect(),
             takes_commands: columns.get("takes_commands")?,
             takes_nudges: columns.get("takes_nudges")?,

@@ -295,7 +295,7 @@ impl FromColumns for StepFacts {
             title: columns.get("title")?,
             status: columns.get("status")?,
             since: history.idle_since,
-            stalled_after: stalled_after(columns.get("stalled_after_seconds")?),
+            stalled_after: own_threshold(columns.get("stalled_after_seconds")?),
         };
         Ok(StepFacts {
             step,
@@ -314,8 +314,8 @@ impl FromColumns for StepFacts {
     }
 }
 
-/// After how long without a change a step of this row is stalled, if the row says so.
-pub(in crate::store) fn stalled_after(seconds: Option<i32>) -> Option<TimeDelta> {
+/// The threshold that a row has of its own, if any.
+pub(in crate::store) fn own_threshold(seconds: Option<i32>) -> Option<TimeDelta> {
     seconds.map(|seconds| TimeDelta::seconds(seconds.into()))
 }
 
