@@ -149,8 +149,8 @@ impl LeftAlone {
 
     /// What is left alone after these sweeps of everything, and the latest one of all kinds.
     fn after(db: &mut Db, ended: &[SweepRow]) -> QueryResult<LeftAlone> {
-        let mut modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(|sweep| provided(&sweep.counts)).collect();
-        modes.extend(latest_of_all_kinds(db)?.iter().flat_map(provided));
+        let mut modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(|sweep| modes_of(&sweep.counts)).collect();
+        modes.extend(latest_of_all_kinds(db)?.iter().flat_map(modes_of));
         Ok(LeftAlone { guard: ended.iter().filter_map(held).flatten().collect(), modes })
     }
 
@@ -174,7 +174,7 @@ impl LeftAlone {
 }
 
 /// What a sweep did about each kind that the database has.
-fn provided(counts: &WrittenDocument) -> impl Iterator<Item = (Kind, KindMode)> {
+fn modes_of(counts: &WrittenDocument) -> impl Iterator<Item = (Kind, KindMode)> {
     KindCounts::read(counts).filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode))
 }
 
