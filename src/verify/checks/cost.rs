@@ -1,6 +1,7 @@
 //! What the views cost beside much that is finished, with hundreds that are stranded and hundreds that are queued.
 
 use std::cmp::Reverse;
+use std::iter;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
@@ -108,32 +109,42 @@ fn many(trial: &mut Trial, kind: Kind, count: usize, then: Option<&Block>) -> Re
 /// How many are nominated, and how long each statement takes; of the facts of all only if those of one are cheap.
 fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured>)> {
     let kind = S::KIND;
-    let timed = |db: &mut Db| {
-        let (nominated, candidates) = timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)))?;
-        // The first and the last: of both sorts. The least time of each counts, since other programs only add to it.
-        let sorts = [&ids[..ALONE.min(ids.len())], &ids[ids.len().saturating_sub(ALONE)..]];
-        let mut alone = Duration::ZERO;
-        for sort in sorts {
-            let times = sort.iter().map(|id| timed(|| S::read(db, id)).map(|(_, took)| took));
-            let times = times.collect::<QueryResult<Vec<Duration>>>()?;
-            alone = times.into_iter().min().unwrap_or_default().max(alone);
-        }
-        let (of_one, sql) = (format!("{kind}_facts of one"), snapshot::select_facts(kind, &ids[..1]));
-        let (all, select) = (format!("{kind}_candidates"), snapshot::select_candidates(kind));
-        let mut measured = vec![
-            Measured { what: all, sql: select, took: candidates, most: CANDIDATES_MAX },
-            Measured { what: of_one, sql, took: alone, most: FACTS_OF_ONE_MAX },
-        ];
+    let measured = |what: String, sql: String, took: Duration, most: Duration| Measured { what, sql, took, most };
+    let timeouts = Timeouts { statement: chrono::TimeDelta::minutes(5), ..Timeouts::default() };
+    let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
+    let nominate = |db: &mut Db| timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)));
+    let nominated = db.in_transaction(Access::ReadOnly, &timeouts, nominate).map_err(Error::from);
+    let (nominated, took) = nominated.with_context(|| format!("select from {kind}_candidates"))?;
+    let select = snapshot::select_candidates(kind);
+    let candidates = measured(format!("{kind}_candidates"), select, took, CANDIDATES_MAX);
+    // Planned once for all subjects, as a sweep does.
+    db.repeats(true);
+    let facts = db.read_repeatedly(&timeouts, |db| {
+        let alone = alone::<S>(db, ids)?;
+        let of_one = snapshot::select_facts(kind, &ids[..1]);
+        let mut all = vec![measured(format!("{kind}_facts of one"), of_one, alone, FACTS_OF_ONE_MAX)];
         if alone <= FACTS_OF_ONE_MAX {
             let (_, took) = timed(|| ids.chunks(S::LOOK).try_for_each(|ids| S::read_all(db, ids).map(drop)))?;
-            let (what, sql) = (format!("{kind}_facts of {}", ids.len()), snapshot::select_facts(kind, ids));
-            measured.push(Measured { what, sql, took, most: FACTS_MAX });
+            let of_all = snapshot::select_facts(kind, ids);
+            all.push(measured(format!("{kind}_facts of {}", ids.len()), of_all, took, FACTS_MAX));
         }
-        Ok::<_, diesel::result::Error>((nominated.len(), measured))
-    };
-    let timeouts = Timeouts { statement: chrono::TimeDelta::minutes(5), ..Timeouts::default() };
-    let measured = trial.sandbox.url.connect(Access::ReadOnly)?.in_transaction(Access::ReadOnly, &timeouts, timed);
-    measured.map_err(Error::from).with_context(|| format!("select from {kind}_candidates and {kind}_facts"))
+        Ok::<_, diesel::result::Error>(all)
+    });
+    let facts = facts.map_err(Error::from).with_context(|| format!("select from {kind}_facts"))?;
+    Ok((nominated.len(), iter::once(candidates).chain(facts).collect()))
+}
+
+/// How long the facts of one subject take, of the first and of the last, which are of both sorts. The least time of
+/// each sort counts, since other programs and the first plan only add to it.
+fn alone<S: Subject>(db: &mut Db, ids: &[Id]) -> QueryResult<Duration> {
+    let sorts = [&ids[..ALONE.min(ids.len())], &ids[ids.len().saturating_sub(ALONE)..]];
+    let mut alone = Duration::ZERO;
+    for sort in sorts {
+        let times = sort.iter().map(|id| timed(|| S::read(db, id)).map(|(_, took)| took));
+        let times = times.collect::<QueryResult<Vec<Duration>>>()?;
+        alone = times.into_iter().min().unwrap_or_default().max(alone);
+    }
+    Ok(alone)
 }
 
 fn timed<T>(body: impl FnOnce() -> QueryResult<T>) -> QueryResult<(T, Duration)> {
