@@ -15,10 +15,10 @@ fn stranded(server: &Server, name: &str) -> (String, String) {
     (agent, issue)
 }
 
-/// Sweeps, and returns what became of an issue and why.
+/// Sweeps until a sweep tells of an issue (a change of the issue a moment ago keeps sweeps away from it), and returns
+/// what became of it and why.
 fn swept(server: &Server, issue: &str) -> (String, String) {
-    let report = server.sweep_at_once("5s");
-    let said = said_of(&report, issue).unwrap_or_else(|| panic!("nothing of {issue}: {report}"));
+    let said = wait_for("a sweep tells of it", seconds(30), || said_of(&server.sweep_at_once("5s"), issue).cloned());
     let text = |field: &str| said[field].as_str().unwrap_or_default().to_owned();
     (text("outcome"), text("reason"))
 }
