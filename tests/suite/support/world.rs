@@ -52,8 +52,8 @@ macro_rules! on_each_database {
         $crate::support::world::on!(Postgres: mod postgres #[ignore = "played on PostgreSQL 18"] { $($name)+ });
     };
 }
-/// Makes each test once for each database, and once for Paperclip's real schema. The gate leaves Paperclip's tests of the
-/// engine (`sweeps`) and of the commands to the long round.
+/// Makes each test once for each database, and once for Paperclip's real schema. The gate leaves Paperclip's tests of
+/// the engine (`sweeps`) and of the commands to the long round.
 macro_rules! on_each_host {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
