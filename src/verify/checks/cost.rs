@@ -117,7 +117,7 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
     let (nominated, took) = nominated.with_context(|| format!("select from {kind}_candidates"))?;
     let select = snapshot::select_candidates(kind);
     let candidates = measured(format!("{kind}_candidates"), select, took, CANDIDATES_MAX);
-    // Planned once for all subjects, as a sweep does.
+    // Plans the facts once for all subjects, as a sweep of many does.
     db.repeats(true);
     let facts = db.read_repeatedly(&timeouts, |db| {
         let alone = alone::<S>(db, ids)?;
