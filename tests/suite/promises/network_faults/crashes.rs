@@ -107,6 +107,7 @@ fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
 #[test]
 fn a_commit_that_nobody_flushed_is_lost_in_the_crash() {
     let server = Server::start_with(&SETTINGS).with_orphans(1);
+    stop_the_walwriter(&server.url);
     let mut db = PgConnection::establish(&server.url).expect("a connection");
     db.batch_execute(
         "set synchronous_commit = off; insert into sweep.agents (name) values ('nobody waited for this one')",
