@@ -191,8 +191,8 @@ fn no_time_in_a_row_of_its_host_ends_the_status() {
         }
         world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
         world.run(&format!(
-            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
-             values ('{run}', '{company}', '{issue}', 'finalizing', now())"
+            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, lease_owner, updated_at)
+             values ('{run}', '{company}', '{issue}', 'finalizing', 'server', now())"
         ));
     }
     world.run(
