@@ -53,9 +53,11 @@ fn a_run_of_the_future_says_nothing_of_the_servers_clock(#[case] created: &str) 
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
 
-#[test]
-fn a_server_is_given_ten_minutes_more_at_most() {
+#[rstest]
+#[case::hours("created_at - interval '5 hours'")]
+#[case::all_time("'-infinity'")]
+fn a_server_is_given_ten_minutes_more_at_most(#[case] started: &str) {
     let (mut world, issue, run) = after_a_run("process", "succeeded", 11 * 60);
-    world.run(&format!("update heartbeat_runs set started_at = created_at - interval '5 hours' where id = '{run}'"));
+    world.set("heartbeat_runs", &run, &format!("started_at = {started}"));
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
