@@ -17,8 +17,7 @@ use crate::support::rounds::rounds;
 use crate::support::server::Server;
 use crate::support::wait::wait_for;
 
-/// Only a commit that waits for the disk writes the log: in a crash everything that nobody flushed is lost.
-const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
+const SETTINGS: [&str; 2] = ["-c", "fsync=on"];
 
 /// Keeps the server from writing its log in the background, so that a crash loses everything that nobody flushed.
 fn stop_the_walwriter(url: &str) {
