@@ -15,7 +15,7 @@ fn with_a_server_whose_clock_is_behind_the_time_that_it_needs_is_counted_by_the_
     #[case] outcome: &str,
 ) {
     let (mut world, issue, run) = after_a_run("process", "succeeded", 60 + seconds);
-    world.run(&format!("update heartbeat_runs set started_at = created_at - interval '60 seconds' where id = '{run}'"));
+    world.set("heartbeat_runs", &run, "started_at = created_at - interval '60 seconds'");
     world.run("update agents set last_heartbeat_at = now()");
     let swept = sweep_at_once(&world);
     assert_eq!((swept.outcome(&issue), &swept.json["clocks"]["host_behind_seconds"]), (outcome, &60.0.into()));
@@ -30,9 +30,9 @@ fn with_a_server_whose_clock_is_behind_the_time_that_it_needs_is_counted_by_the_
 fn how_far_behind_a_servers_clock_was_is_forgotten_after_a_day() {
     let (mut world, issue, run) = after_a_run("process", "succeeded", 60);
     let day = "interval '25 hours'";
-    world.run(&format!("update heartbeat_runs set started_at = created_at - {day} where id = '{run}'"));
+    world.set("heartbeat_runs", &run, &format!("started_at = created_at - {day}"));
     assert_eq!(sweep_at_once(&world).outcome(&issue), "healthy");
-    world.run(&format!("update heartbeat_runs set created_at = created_at - {day} where id = '{run}'"));
+    world.set("heartbeat_runs", &run, &format!("created_at = created_at - {day}"));
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
 }
 
