@@ -24,7 +24,7 @@ fn add_ended_run(world: &mut World, adapter: &str, status: &str, seconds: i64) -
     (issue, run)
 }
 
-/// Whatever its grace is.
+/// Sweeps without a grace for orphans.
 pub fn sweep_at_once(world: &World) -> Swept {
     let mut settings = world.options();
     settings.policy.orphan_grace = chrono::TimeDelta::zero();
@@ -143,13 +143,27 @@ fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_ser
     assert_eq!(sweep_at_once(&world).outcome(&issue), "recovered");
 }
 
+/// A finalization of which the server takes care now.
+const FINALIZING: &str = "phase = 'finalizing', lease_owner = 'server-1'";
+
+/// The server's finalization of a run, in this state, which changed so many seconds ago if the state does not say when.
+fn add_finalization(world: &mut World, issue: &Id, run: &Id, state: &str, seconds: i64) {
+    world.set("heartbeat_runs", run, &format!("native_issue_id = '{issue}'"));
+    world.run(&format!(
+        "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
+         values ('{run}', '{}', '{issue}', 'completed', now() - interval '{seconds} seconds');
+         update native_run_finalizations set {state} where run_id = '{run}'",
+        world.company
+    ));
+}
+
 #[test]
 fn nothing_is_queued_beside_a_finalization() {
     let cases = [
-        ("under way", "phase = 'finalizing', lease_owner = 'server-1'", 60, "healthy"),
+        ("under way", FINALIZING, 60, "healthy"),
         ("its control waits", "phase = 'retryable_failure', control_deadline_at = now()", 60, "healthy"),
         ("it waits for evidence", "phase = 'retryable_failure', recovery_state = 'awaiting_evidence'", 60, "healthy"),
-        ("for too long", "phase = 'finalizing', lease_owner = 'server-1'", 7200, "escalated"),
+        ("for too long", FINALIZING, 7200, "escalated"),
         (
             "in a time to come",
             "phase = 'finalizing', lease_owner = 'server-1', updated_at = 'infinity'",
@@ -159,15 +173,9 @@ fn nothing_is_queued_beside_a_finalization() {
         ("done", "phase = 'completed'", 60, "continued"),
     ];
     let mut world = World::new(On::Paperclip);
-    let company = world.company.clone();
     let issues = cases.map(|(_, state, seconds, _)| {
         let (issue, run) = add_ended_run(&mut world, "claude_local", "succeeded", seconds);
-        world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
-        world.run(&format!(
-            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
-             values ('{run}', '{company}', '{issue}', 'completed', now() - interval '{seconds} seconds')"
-        ));
-        world.run(&format!("update native_run_finalizations set {state} where run_id = '{run}'"));
+        add_finalization(&mut world, &issue, &run, state, seconds);
         issue
     });
 
@@ -178,24 +186,18 @@ fn nothing_is_queued_beside_a_finalization() {
     }
 }
 
-/// An hour more than the last moment that PostgreSQL knows is none. Sets all times of a table at once, and in the long
-/// round each time by itself as well.
+/// Sets times to the first and to the last moment that PostgreSQL can store: an hour more than the last one overflows.
+/// All times of a table are set at once, and in the long round each time by itself as well.
 #[test]
 fn no_time_in_a_row_of_its_host_ends_the_status() {
     let mut world = World::new(On::Paperclip);
-    let company = world.company.clone();
     let knows_finalizations = world.count("pg_class where relname = 'native_run_finalizations'") == 1;
     for status in ["failed", "succeeded"] {
         let (issue, run) = add_ended_run(&mut world, "claude_local", status, 60);
         add_lease(&mut world, &issue, &run, 60);
-        if !knows_finalizations {
-            continue;
+        if knows_finalizations {
+            add_finalization(&mut world, &issue, &run, FINALIZING, 60);
         }
-        world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
-        world.run(&format!(
-            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, lease_owner, updated_at)
-             values ('{run}', '{company}', '{issue}', 'finalizing', 'server', now())"
-        ));
     }
     world.run(
         "create table single as select attrelid::regclass as host_table, format('%I = TIME', attname) as set_times
