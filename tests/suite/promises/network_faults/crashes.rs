@@ -1,6 +1,7 @@
 //! A server that does fsync crashes at any moment of a sweep whose commits wait for the disk together.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -15,15 +16,33 @@ use crate::support::pooler::Pooler;
 use crate::support::program::{command_at, sweep_at};
 use crate::support::rounds::rounds;
 use crate::support::server::Server;
-use crate::support::wait::wait_for;
+use crate::support::wait::{wait_for, wait_until};
 
 const SETTINGS: [&str; 2] = ["-c", "fsync=on"];
 
 /// Keeps the server from writing its log in the background, so that a crash loses everything that nobody flushed.
+///
+/// The process is stopped where it waits: one that is stopped in the middle of a write holds the log's locks, and no
+/// commit would end any more.
 fn stop_the_walwriter(url: &str) {
-    let pids = texts(url, "select pid::text from pg_stat_activity where backend_type = 'walwriter'");
-    let pid = pids[0].parse().ok().and_then(Pid::from_raw).expect("a process");
-    kill_process(pid, Signal::STOP).expect("a process");
+    let of_the_walwriter = |column| {
+        let query = format!("select {column}::text from pg_stat_activity where backend_type = 'walwriter'");
+        texts(url, &query).pop().expect("a walwriter")
+    };
+    let pid = of_the_walwriter("pid").parse().ok().and_then(Pid::from_raw).expect("a process");
+    let is_stopped = || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+        stat.contains(") T ")
+    };
+    wait_until("a walwriter that is stopped where it waits", || {
+        kill_process(pid, Signal::STOP).expect("a process");
+        wait_until("a stopped walwriter", is_stopped);
+        let waits = of_the_walwriter("coalesce(wait_event, '')") == "WalWriterMain";
+        if !waits {
+            kill_process(pid, Signal::CONT).expect("a process");
+        }
+        waits
+    });
 }
 
 fn set(url: &str, query: &str) -> BTreeSet<String> {

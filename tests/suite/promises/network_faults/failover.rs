@@ -49,7 +49,10 @@ pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> To
     let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
     let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());
     while text.matches("\"continued\"").count() < after {
-        assert_ne!(out.read_line(&mut text).expect("a line"), 0, "it ended before: {text}");
+        if out.read_line(&mut text).expect("a line") == 0 {
+            let output = sweep.wait_with_output().expect("an end");
+            panic!("it ended before, {}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
     }
     happens();
     out.read_to_string(&mut text).expect("a report");
