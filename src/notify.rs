@@ -36,7 +36,7 @@ pub struct Notify {
 
 impl Notify {
     /// The events of which people are notified unless the operator says otherwise: a recovery needs nobody.
-    pub const USUAL_EVENTS: [Event; 7] = [
+    pub const USUAL_EVENTS: [Event; 8] = [
         Event::Escalated,
         Event::SessionStuck,
         Event::GuardStopped,
@@ -44,6 +44,7 @@ impl Notify {
         Event::WakesStuck,
         Event::Abandoned,
         Event::Unstarted,
+        Event::RunUnheard,
     ];
 
     /// What is queued for which destination.

@@ -19,7 +19,7 @@ mod subject;
 
 pub use decide::{Verdict, decide};
 pub use decision::{Cause, ContinueBy, Decision, Reason};
-pub use facts::{Clause, Facts, Finding, RetryBudget};
+pub use facts::{Clause, Facts, Finding, RetryBudget, UnendedRuns};
 pub use loops::{Essence, Loop, detect_loop, without_middle};
 pub use policy::{After, Escalation, Guard, Policy};
 pub use subject::{

@@ -260,6 +260,7 @@ impl Sweep<'_> {
         }
         if self.is_full_scan() {
             summary.stuck_wakes = surroundings::check_wakes(db, self.options, self.access, &self.id);
+            surroundings::announce_unheard_runs(db, &self.context(&self.wakes));
         }
         summary.clocks.host_behind_seconds = clock::host_behind(db, host, &self.options.timeouts);
         // There was nothing to look at, or to put off, of any kind.

@@ -635,6 +635,9 @@ select
     exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
         or exists (select from runs r where r.live and r.company_id = i.company_id and r.id in (i.checkout_run_id, i.execution_run_id))
         as has_live_run,
+    -- A run without output is a session of its own, of which a person is notified: the server that started it ends it.
+    null::timestamptz as run_heard_of_at,
+    null::text as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(
@@ -1130,7 +1133,7 @@ select s.subject_id, s.tenant, s.group_id as agent_id, f.agent_status, f.observe
 from issue_subjects s
 cross join lateral (
         select f.agent_status, f.observed_at, case
-            when f.has_live_run then 'live_run' end as reason
+            when f.has_live_run or f.run_heard_of_at >= f.observed_at - make_interval(secs => p.run_silent_after_seconds) then 'live_run' end as reason
         from issue_facts f left join (select * from policy limit 1) p on true
         where f.subject_id = s.subject_id and true offset 0
     ) f;
@@ -1154,7 +1157,7 @@ left join lateral (
             when f.host_plan is not null then 'host_plan'
             when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+                 or f.lost_run is null and f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
             when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
             when o.agent_id is not null and o.agent_status is null and f.unreachable is null then 'no_such_agent'
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
@@ -1213,3 +1216,28 @@ union all
 select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
 from escalated_issues e
 left join board_texts t on t.reason = 'escalated';
+
+-- take/issue/2026-11-24-001405_take_issue
+-- Locks the issue with its agent, so that a pause and a wake exclude each other.
+create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts issue_decided_facts;
+begin
+    select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
+    from issues i where i.id = wanted for update of i skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from issue_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_issue from public;
+comment on function take_issue is 'called by sweeps';

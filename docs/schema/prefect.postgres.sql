@@ -20,14 +20,13 @@ select d.id,
        case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from public.deployment d;
 
--- Whether a flow run's process is alive. The process sends a heartbeat every three minutes, unless its operator chose another time; it is
--- silent after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks
--- show that it lives, and a flow may be quiet for long.
+-- The last sign of life of each flow run, and for how long its process may be silent. The process sends a heartbeat every three minutes, unless its
+-- operator chose another time; it may miss three, and be silent for ten minutes. Without heartbeats (switched off, or an older Prefect) only
+-- its flow's log and its tasks show that it lives, and a flow may be quiet for long.
 create view signs_of_life as
 select f.id as flow_run_id,
-       heartbeat.at is not null as has_heartbeats,
-       greatest(f.state_timestamp, heartbeat.at, tasks.last_at) > silent.before
-           or exists (select from public.log l where l.flow_run_id = f.id and l.timestamp > silent.before) as is_alive,
+       case when heartbeat.at is null then 3600
+            else least(greatest(3 * extract(epoch from heartbeat.every), 600), 3600) end::integer as lease_seconds,
        greatest(f.created, f.state_timestamp, heartbeat.at, tasks.last_at,
                 (select max(l.timestamp) from public.log l where l.flow_run_id = f.id)) as last_at
 from public.flow_run f
@@ -42,11 +41,7 @@ cross join lateral (
             -- Outside of these years two times may have no interval. A plain bound on the column would have PostgreSQL use its index.
             and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
-) heartbeat
-cross join lateral (
-    select statement_timestamp() - case when heartbeat.at is null then interval '1 hour'
-                                        else least(greatest(3 * heartbeat.every, interval '10 minutes'), interval '1 hour') end as before
-) silent;
+) heartbeat;
 
 create view issues as
 select f.id,
@@ -108,13 +103,12 @@ select a.id,
                 case coalesce(ended.type, f.state_type)
                     when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
                     when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
-            when life.is_alive then 'running'
-            when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
-            else 'interrupted: it shows nothing, and no heartbeat of it is known' end as status,
+            else 'running' end as status,
        began.timestamp as created_at,
-       case when f.state_id is distinct from began.id then coalesce(ended.timestamp, f.state_timestamp)
-            when life.is_alive then null
-            else life.last_at end as finished_at
+       case when f.state_id is distinct from began.id then coalesce(ended.timestamp, f.state_timestamp) end as finished_at,
+       life.last_at as heartbeat_at,
+       life.lease_seconds,
+       null::text as lost
 from public.flow_run_state a
 join public.flow_run f on f.id = a.flow_run_id
 join signs_of_life life on life.flow_run_id = f.id
@@ -188,7 +182,7 @@ begin
         select from issues i join agents a on a.id = i.assignee_agent_id join public.flow_run f on f.id = i.id
         where i.id = new.issue_id and a.id = new.agent_id and a.status = 'active' and f.state_type = 'RUNNING'
           and i.unreachable is null and i.obstacle is null
-          and not exists (select from runs r where r.issue_id = i.id and r.status = 'running')
+          and not exists (select from observed_runs r where r.issue_id = i.id and r.status = 'running' and r.lost is null)
     ) then
         raise exception 'flow run % is no longer as it was seen', new.issue_id using errcode = 'serialization_failure';
     end if;
@@ -240,6 +234,16 @@ create trigger insert_comment instead of insert on comments for each row execute
 -- Without this, anybody could put one of these functions on a table of their own, and write with its owner's rights.
 revoke execute on function enter_state, insert_wake, update_issue, insert_comment from public;
 
+-- facts/shared/both/2026-11-24-001350_observed_runs
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
+-- first sign of life of a run is its beginning. decisions.md#signs-of-life
+create view observed_runs as
+select r.id, r.agent_id, r.issue_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
+       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+            when r.lost is not null then substr(r.lost, 1, 200)
+            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
+from runs r;
+
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
 
@@ -247,16 +251,36 @@ revoke execute on function enter_state, insert_wake, update_issue, insert_commen
 -- episode as well: decisions.md#a-retry-belongs-to-its-episode
 -- The scalar subqueries are no `exists`, which PostgreSQL could plan as a hash of all wakes, built anew for every issue.
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
            or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
        coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
-from runs r
+from observed_runs r
 where r.issue_id is not null;
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
+
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
+-- the future is a clock's mistake. A session at work shows by itself whether it lives.
+create view unheard_runs as
+select
+       r.id,
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       coalesce(i.tenant, 'default') as tenant,
+       i.identifier,
+       substr(i.title, 1, 1000) as title,
+       r.agent_id,
+       substr(a.name, 1, 1000) as agent_name,
+       r.created_at,
+       greatest(r.created_at, coalesce(i.updated_at, r.created_at)) as since
+from observed_runs r
+left join agents a on a.id = r.agent_id
+left join issues i on i.id = r.issue_id
+where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > statement_timestamp() + make_interval(secs => 86400))
+  and i.status = 'in_progress';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
@@ -299,7 +323,8 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                  and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
@@ -336,9 +361,27 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+    exists (select from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) from observed_runs r where r.id = i.checkout_run_id), false)
         as has_live_run,
+    (select max(r.heard_of_at) from (
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join lateral (
+        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) r) as run_heard_of_at,
+    (select max(r.lost_run) from (
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join lateral (
+        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) r) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -379,11 +422,11 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
 -- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
-           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
                filter (where not r.live))[1] as last_end,
-           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
+           max(r.ended_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
            -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
@@ -446,7 +489,7 @@ select s.subject_id, s.tenant, s.group_id as agent_id, f.agent_status, f.observe
 from issue_subjects s
 cross join lateral (
         select f.agent_status, f.observed_at, case
-            when f.has_live_run then 'live_run' end as reason
+            when f.has_live_run or f.run_heard_of_at >= f.observed_at - make_interval(secs => p.run_silent_after_seconds) then 'live_run' end as reason
         from issue_facts f left join (select * from policy limit 1) p on true
         where f.subject_id = s.subject_id and true offset 0
     ) f;
@@ -470,7 +513,7 @@ left join lateral (
             when f.host_plan is not null then 'host_plan'
             when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+                 or f.lost_run is null and f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
             when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
             when o.agent_id is not null and o.agent_status is null and f.unreachable is null then 'no_such_agent'
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
@@ -529,3 +572,28 @@ union all
 select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
 from escalated_issues e
 left join board_texts t on t.reason = 'escalated';
+
+-- take/issue/2026-11-24-001405_take_issue
+-- Locks the issue with its agent, so that a pause and a wake exclude each other.
+create function take_issue(wanted id) returns setof issue_decided_facts language plpgsql as $$
+#variable_conflict use_variable
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts issue_decided_facts;
+begin
+    select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
+    from issues i where i.id = wanted for update of i skip locked;
+    is_held := found;
+    set local sweep.facts_of = 'one';
+    select * into facts from issue_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
+end $$;
+revoke execute on function take_issue from public;
+comment on function take_issue is 'called by sweeps';

@@ -114,7 +114,7 @@ create table sweep_failures (
 create table sweep_notifications (
     id text primary key,  -- the key by which a receiver knows it again
     destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack or webhook; only the configuration has the address
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'run_unheard', 'abandoned')),
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
     part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: the notification is about the whole kind
@@ -176,8 +176,8 @@ select d.id,
        case when d.paused or exists (select 1 from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from main.deployment d;
 
--- The last two heartbeats of each flow run. A process sends one every three minutes, unless its operator chose another time; it is silent
--- after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks show
+-- The last two heartbeats of each flow run. A process sends one every three minutes, unless its operator chose another time; it may miss three,
+-- and be silent for ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks show
 -- that it lives, and a flow may be quiet for long.
 create temp view heartbeats as
 select f.id as flow_run_id,
@@ -188,13 +188,12 @@ select f.id as flow_run_id,
         order by e.occurred desc limit 1 offset 1) as one_before_at
 from main.flow_run f;
 
--- Signs of life of each flow run. A value that is no time is no sign, and a flow run without any sign is never called silent.
+-- The last sign of life of each flow run, and for how long its process may be silent. A value that is no time is no sign, and a flow run without
+-- any sign is never called silent.
 create temp view signs_of_life as
 select f.id as flow_run_id,
-       h.last_at is not null as has_heartbeats,
-       max(coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''), coalesce(strftime('%Y-%m-%d %H:%M:%f', h.last_at), '')) > s.silent_before
-           or exists (select 1 from main.log l where l.flow_run_id = f.id and l.timestamp > s.silent_before)
-           or exists (select 1 from main.task_run t where t.flow_run_id = f.id and t.updated > s.silent_before) as is_alive,
+       case when h.last_at is null then 3600
+            else cast(min(max(3 * 86400 * coalesce(julianday(h.last_at) - julianday(h.one_before_at), 0), 600), 3600) as integer) end as lease_seconds,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(nullif(max(
            coalesce(strftime('%Y-%m-%d %H:%M:%f', f.created), ''),
            coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''),
@@ -203,12 +202,7 @@ select f.id as flow_run_id,
            coalesce(strftime('%Y-%m-%d %H:%M:%f', (select max(t.updated) from main.task_run t where t.flow_run_id = f.id)), '')
        ), ''), 'now')) as last_at
 from main.flow_run f
-join heartbeats h on h.flow_run_id = f.id
-join (
-    select flow_run_id, strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%d seconds', case when last_at is null then 3600
-        else min(max(3 * 86400 * coalesce(julianday(last_at) - julianday(one_before_at), 0), 600), 3600) end)) as silent_before
-    from heartbeats
-) s on s.flow_run_id = f.id;
+join heartbeats h on h.flow_run_id = f.id;
 
 create temp view issues as
 select f.id,
@@ -267,13 +261,12 @@ select a.id,
                 case coalesce(ended.type, f.state_type)
                     when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
                     when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
-            when life.is_alive then 'running'
-            when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
-            else 'interrupted: it shows nothing, and no heartbeat of it is known' end as status,
+            else 'running' end as status,
        strftime('%Y-%m-%dT%H:%M:%fZ', began.timestamp) as created_at,
-       case when f.state_id is not began.id then strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(ended.timestamp, f.state_timestamp))
-            when life.is_alive then null
-            else life.last_at end as finished_at
+       case when f.state_id is not began.id then strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(ended.timestamp, f.state_timestamp)) end as finished_at,
+       life.last_at as heartbeat_at,
+       life.lease_seconds,
+       null as lost
 from main.flow_run_state a
 join main.flow_run f on f.id = a.flow_run_id
 join signs_of_life life on life.flow_run_id = f.id
@@ -347,7 +340,7 @@ create temp trigger insert_wake instead of insert on wakes begin
         select 1 from issues i join agents a on a.id = i.assignee_agent_id join flow_run f on f.id = i.id
         where i.id = new.issue_id and a.id = new.agent_id and a.status = 'active' and f.state_type = 'RUNNING'
           and i.unreachable is null and i.obstacle is null
-          and not exists (select 1 from runs r where r.issue_id = i.id and r.status = 'running')
+          and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status = 'running' and r.lost is null)
     );
     insert into entered_states
     values (new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry', 'sweep: nobody was at work on it any more, so it is started once more',
@@ -383,18 +376,28 @@ create temp trigger insert_comment instead of insert on comments begin
     values (new.id, 'markdown', new.issue_id, 'sweep: this run needs a person', json_quote(new.body));
 end;
 
+-- facts/shared/both/2026-11-24-001350_observed_runs
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
+-- first sign of life of a run is its beginning. decisions.md#signs-of-life
+create temp view observed_runs as
+select r.id, r.agent_id, r.issue_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
+       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+            when r.lost is not null then substr(r.lost, 1, 200)
+            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
+from runs r;
+
 -- facts/shared/sqlite/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
 
 -- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
 -- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create temp view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
        exists (select 1 from wakes w where w.id = r.wake_id and w.requested_by = 'sweep') as is_ours
-from runs r
+from observed_runs r
 where r.issue_id is not null;
 
 -- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
@@ -407,6 +410,26 @@ where r.is_continuation
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
+
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
+-- the future is a clock's mistake. A session at work shows by itself whether it lives.
+create temp view unheard_runs as
+select
+       r.id,
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       coalesce(i.tenant, 'default') as tenant,
+       i.identifier,
+       substr(i.title, 1, 1000) as title,
+       r.agent_id,
+       substr(a.name, 1, 1000) as agent_name,
+       r.created_at,
+       max(r.created_at, coalesce(i.updated_at, r.created_at)) as since
+from observed_runs r
+left join agents a on a.id = r.agent_id
+left join issues i on i.id = r.issue_id
+where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+  and i.status = 'in_progress';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create temp view unserved_continuations as
@@ -449,7 +472,8 @@ create temp view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                  and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and (w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) is not true);
@@ -496,9 +520,27 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
+        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
         as has_live_run,
+    (select max(r.heard_of_at) from (
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join observed_runs r on r.id in (
+        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) r) as run_heard_of_at,
+    (select max(r.lost_run) from (
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join observed_runs r on r.id in (
+        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) r) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
@@ -519,7 +561,7 @@ select
     cast(null as text) as resume_commands,
     max(
         i.updated_at,
-        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')
+        coalesce((select max(r.last_sign_at) from issue_runs r where r.issue_id = i.id), '')
     ) as idle_since,
     episode.began_at as episode_began_at,
     max(
@@ -541,7 +583,7 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
-    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
+    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
@@ -591,7 +633,7 @@ where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.se
 create temp view issue_reasons as
 select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
        case
-            when f.has_live_run then 'live_run'
+            when f.has_live_run or f.run_heard_of_at >= strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.run_silent_after_seconds)) then 'live_run'
             when f.pending_wake_since between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.wake_stuck_after_seconds))
                  and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('+%f seconds', p.clock_ahead_max_seconds)) then 'pending_wake'
             when f.pending_wake_since is not null then 'stuck_wake'
@@ -599,7 +641,7 @@ select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action,
             when f.host_plan is not null then 'host_plan'
             when strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', f.run_end_grace_seconds)) <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.orphan_grace_seconds)) <= f.idle_since then 'recent'
+                 or f.lost_run is null and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.orphan_grace_seconds)) <= f.idle_since then 'recent'
             when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
             when f.agent_id is not null and f.agent_status is null and f.unreachable is null then 'no_such_agent'
             when f.agent_id is not null and not f.agent_status in (select value from json_each(p.vocabulary, '$.wakeable')) then 'unavailable'

@@ -73,7 +73,7 @@
     of a volatile function sees what is committed when it begins, so the facts are read after the lock. An agent or issue that somebody else
     holds is null. A host's facts may ask the setting
     sweep.facts_of whether one subject is read. -#}
-{%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
+{%- macro take(kind, lock, locks_runs=false) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
     agent id;
@@ -82,7 +82,7 @@ declare
     facts {{ kind }}_decided_facts;
 begin
     {{ lock }};
-    is_held := found;
+    is_held := found{% if locks_runs %} and lock_runs('{{ kind }}', wanted){% endif %};
     set local sweep.facts_of = 'one';
     select * into facts from {{ kind }}_decided_facts f where f.subject_id = wanted;
     if found then

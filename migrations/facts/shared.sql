@@ -2,6 +2,16 @@
     for each of the other would cost the product of both numbers. So a few are read, beginning with those that may be at work, in the order of
     the host's indexes, so that PostgreSQL does not read a whole table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
+{#- A run that has not ended and is not lost; and one of these that need not be heard of: it has never shown a sign of life, or holds a lease. -#}
+{%- macro is_at_work(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null{% endmacro -%}
+{%- macro is_live(r) %}{{ is_at_work(r) }} and ({{ r }}.heartbeat_at is null or {{ r }}.lease_seconds is not null){% endmacro -%}
+{#- The last sign of life of a run that has not ended by its status, if a silence makes that run a lost one; and the words for a lost run. -#}
+{%- macro heard_of_at(r) %}case when {{ r }}.lease_seconds is null and {{ r }}.lost is null then {{ r }}.heartbeat_at end{% endmacro -%}
+{%- macro lost_run(r) %}'run ' || substr(cast({{ r }}.id as text), 1, 8) || ', ' || {{ r }}.lost{% endmacro -%}
+{#- A lost run has ended with its last sign of life. -#}
+{%- macro ended_at(r) %}coalesce({{ r }}.finished_at, case when {{ r }}.lost is not null then coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) end){% endmacro -%}
+{#- Whether a sign of life keeps the subject from being a candidate: a second is the shortest silence after which a run is lost. -#}
+{%- macro is_fresh(at) %}{{ at }} > {{ before(at_statement, 1) }}{% endmacro -%}
 {%- set on_its_way = "in ('queued', 'deferred', 'claimed')" -%}
 {#- Ten plans, the open ones first, and fifty steps of each: those in progress first, then those that come next. -#}
 {%- set plans_max, steps_max = 10, 50 -%}
@@ -15,12 +25,27 @@
     more steps in progress, than are read counts as one with a live run, since somebody may be at work on the others. -#}
 {%- macro has_worked_step() -%}
     (select t.id from ({{ few_steps() }}) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status {{ live }} limit 1) is not null
+            where (select r.id from observed_runs r where r.plan_step_id = t.id and {{ is_at_work("r") }} limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
-                   {{ some_of("runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 1) }} limit 1) is not null
+                   {{ some_of("observed_runs", "r", "r.wake_id = w.id and " ~ is_at_work("r"), "r.created_at desc, r.id", 1) }} limit 1) is not null
             limit 1) is not null
         or (select p.id from ({{ few_plans("1 offset " ~ plans_max) }}) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from ({{ few_steps("1 offset " ~ steps_max) }}) t where t.status = 'in_progress' limit 1) is not null
+{%- endmacro -%}
+{#- What is said of the runs of the issue that have not ended by their status: its own, the one that holds it, those that its wakes started, and those
+    of the steps of its plans. `of_run` says it of a run `r`, and `of_step` of the runs of a step. -#}
+{%- macro unended_runs(of_run, of_step) %}
+        select {{ of_run }} from observed_runs r where r.issue_id = i.id and r.status {{ live }}
+        union all
+        select {{ of_run }} from observed_runs r where r.id = i.checkout_run_id and r.status {{ live }}
+        union all
+        select {{ of_run }} from wakes w {{ some_of("observed_runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 5) }}
+        where w.issue_id = i.id and w.status {{ on_its_way }}
+{%- if steps %}
+        union all
+        select {{ of_step }} from plans p join plan_steps s on s.plan_id = p.id {{ that_of("worked_steps", "r", "s.id") }}
+        where p.issue_id = i.id and p.tenant = i.tenant
+{%- endif %}
 {%- endmacro -%}
 {#- The wakes of the issue, oldest and latest first, since many may have been taken long ago and be pending no more. `besides`: a session whose
     own relaunch does not count. -#}

@@ -126,6 +126,7 @@ fn sentence(beginning: &str, one: &Notification) -> MessageLine {
         // The reason is a sentence by itself.
         Some(Event::GuardStopped | Event::WakesStuck) => return format!("{beginning}{reason}").into(),
         Some(Event::Escalated | Event::SessionStuck | Event::HostBlocked | Event::Unstarted) => "needs a person",
+        Some(Event::RunUnheard) => "may need a person",
         Some(Event::Abandoned) => "is abandoned, nobody goes on with it",
         Some(Event::Quarantined) => "is examined no more, it failed again and again",
         Some(Event::Recovered) => "recovered",

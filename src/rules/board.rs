@@ -197,6 +197,8 @@ pub enum Need<'a> {
     Crashed,
     /// Work whose agent is gone or rests for good.
     Abandoned,
+    /// A run that has never shown a sign of life, and has been at work for long.
+    UnheardRun,
     /// A wake that nobody takes up.
     StuckWake,
     /// A row that fails in each sweep.
@@ -223,6 +225,7 @@ pub fn advice(need: Need) -> String {
             "Start it again with sweep watch, by its name. Or pause it: then it needs nobody until it is started again."
         }
         Need::Abandoned => "Give it to an agent that works, let its agent work again, or close it.",
+        Need::UnheardRun => "See whether its process still works. If it does not, end the run.",
         Need::StuckWake => {
             "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
         }

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result as FormatResult};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::display::{humanize, queued_for};
+use super::display::{HumanDuration, humanize, queued_for};
 use super::subject::AgentState;
 use super::{AHEAD_MAX, Assignee, Cause, ContinueBy, History, Policy, Reason};
 
@@ -150,14 +150,50 @@ pub(super) fn no_wait_is_declared(wait: Option<&str>) -> Clause {
     Clause::new("no wait is declared", wait.unwrap_or("none"), failure)
 }
 
+/// What the runs of a subject that have not ended say: whether somebody is at work on it. A run is lost, strongest
+/// evidence first, when the program that ran it has started again; when its lease has run out; and when it has shown
+/// signs of life before, and is silent for longer than `run_silent_after`. One that has never shown any is live.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnendedRuns {
+    /// Some run is live by what the database knows: it has never shown a sign of life, or its lease holds.
+    pub has_live_run: bool,
+    /// The latest sign of life of the runs that hold no lease.
+    pub heard_of_at: Option<DateTime<Utc>>,
+    /// Which run is lost by what the database knows, and how that is known, in a few words.
+    pub lost: Option<String>,
+}
+
+impl UnendedRuns {
+    #[cfg(test)]
+    pub(super) fn live() -> UnendedRuns {
+        UnendedRuns { has_live_run: true, ..UnendedRuns::default() }
+    }
+
+    /// Is somebody at work?
+    pub(super) fn are_live(&self, now: DateTime<Utc>, policy: &Policy) -> bool {
+        self.has_live_run || self.heard_of_at.is_some_and(|heard| now - heard <= policy.run_silent_after)
+    }
+}
+
 /// The clause that no run is live; `last_end` says how the last one ended, if that is known.
-pub(super) fn no_run_is_live(has_live_run: bool, last_end: Option<&str>) -> Clause {
-    let found = match (has_live_run, last_end) {
-        (true, _) => "one is".to_owned(),
-        (false, None) => "none".to_owned(),
-        (false, Some(end)) => format!("none; the last: {end}"),
+pub(super) fn no_run_is_live(
+    runs: &UnendedRuns,
+    last_end: Option<&str>,
+    now: DateTime<Utc>,
+    policy: &Policy,
+) -> Clause {
+    let is_live = runs.are_live(now, policy);
+    let found = match (runs, last_end) {
+        (UnendedRuns { has_live_run: true, .. }, _) => "one is".to_owned(),
+        (UnendedRuns { heard_of_at: Some(heard), .. }, _) => {
+            let ago = HumanDuration(now - *heard);
+            format!("{}, heard of {ago} ago", if is_live { "one is" } else { "none; one is lost" })
+        }
+        (UnendedRuns { lost: Some(lost), .. }, _) => format!("none; lost: {lost}"),
+        (_, Some(end)) => format!("none; the last: {end}"),
+        (_, None) => "none".to_owned(),
     };
-    Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
+    Clause::new("no run is live", found, is_live.then_some(Reason::LiveRun))
 }
 
 /// The clause that no wake is pending. One that is old, or lies in the future, is reported as stuck.

@@ -1,6 +1,6 @@
 //! An issue is *orphaned* if and only if it is in progress, assigned to an agent and not to a user, no run of it is
 //! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say
-//! what follows, and it has been idle for longer than `orphan_grace`.
+//! what follows, and it has been idle for longer than `orphan_grace`; without that patience, if its run is lost.
 //!
 //! Whether the run did good work is not judged here. A run that succeeded and left its issue in progress left an
 //! orphan.
@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::display::{HumanDuration, Quote};
 use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
-use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
+use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, UnendedRuns};
 
 /// One row of the view `issue_facts`.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct IssueFacts {
     pub status: String,
     pub assignee: Assignee,
     pub assigned_to_user: bool,
-    pub has_live_run: bool,
+    pub runs: UnendedRuns,
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
     /// Which wake that is, and what became of it so far, in a few words.
@@ -66,7 +66,7 @@ impl Facts for IssueFacts {
                 self.assignee.describe(),
                 (self.assignee == Assignee::Nobody).then_some(Reason::NoAgentAssigned),
             ),
-            no_run_is_live(self.has_live_run, self.last_run_end.as_deref()),
+            no_run_is_live(&self.runs, self.last_run_end.as_deref(), self.history.observed_at, policy),
             no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy),
             no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
@@ -117,9 +117,12 @@ impl IssueFacts {
         )
     }
 
-    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so:
-    /// whoever may connect can send a notification.
+    /// For how long it must be idle: no time if its run is lost, with which nobody goes on. That a run has ended is a
+    /// reason to look sooner only if the row of a run says so: whoever may connect can send a notification.
     fn grace(&self, policy: &Policy) -> TimeDelta {
+        if self.runs.lost.is_some() {
+            return TimeDelta::zero();
+        }
         let just_ended = |ended: DateTime<Utc>| self.history.observed_at - ended <= policy.orphan_grace;
         match policy.grace_after_run {
             Some(grace) if self.last_run_ended_at.is_some_and(just_ended) => grace.min(policy.orphan_grace),
@@ -142,7 +145,9 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
         Escalation::CommentAndBlock => " It is now blocked, so that nobody takes it for work under way.",
         Escalation::CommentOnly => "",
     };
-    let last = facts.last_run_end.as_ref().map(|end| format!(" Its last run: {}.", quote(end))).unwrap_or_default();
+    let last =
+        facts.runs.lost.as_ref().map(|lost| format!("{lost}, and is lost")).or_else(|| facts.last_run_end.clone());
+    let last = last.map(|end| format!(" Its last run: {}.", quote(&end))).unwrap_or_default();
     format!(
         "**This issue {NEEDS_A_PERSON}.** It was in progress and assigned to {agent}, but since {since} no run was \
          live, no wake queued and no wait declared.{last}{moved}\n\n\

@@ -236,7 +236,8 @@ impl Requested for StepFacts {
             _ => (&["in_progress"], "it is in progress"),
         };
         let wake = no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy);
-        match (statuses.contains(&self.step.status.as_str()), self.has_live_run, wake.failure) {
+        let has_live_run = self.runs.are_live(self.history.observed_at, policy);
+        match (statuses.contains(&self.step.status.as_str()), has_live_run, wake.failure) {
             (false, ..) => Some(RequestRefusal::new(format!("it is {}", humanize(&self.step.status)), expected)),
             _ if !is_open(&self.plan_status) => Some(Reason::PlanNotOpen(self.plan_status.clone()).into()),
             (true, true, _) => Some(Reason::LiveRun.into()),

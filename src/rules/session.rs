@@ -24,7 +24,7 @@ use super::issue::tried;
 pub use super::subject::{Activity, AgentState, Ended, phrase};
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
-    detect_loop,
+    UnendedRuns, detect_loop,
 };
 
 /// The statuses of an issue on which no session works any more.
@@ -217,6 +217,7 @@ impl SessionFacts {
         let is_past = ended.at <= self.history.observed_at;
         let (has_live_run, wake) =
             self.issue.as_ref().map_or((false, None), |issue| (issue.has_live_run, issue.pending_wake_since));
+        let runs = UnendedRuns { has_live_run, ..UnendedRuns::default() };
         vec![
             Clause::new(
                 "its process has ended",
@@ -228,7 +229,7 @@ impl SessionFacts {
                 ended.describe(),
                 (ended.exit_code == Some(0)).then_some(Reason::EndedWell),
             ),
-            no_run_is_live(has_live_run, None),
+            no_run_is_live(&runs, None, self.history.observed_at, policy),
             no_wake_is_pending(&self.history, wake, None, policy),
         ]
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::display::{HumanDuration, Quote, humanize, linked};
 use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::issue::tried;
-use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
+use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason, UnendedRuns};
 
 /// One step of a plan, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub struct StepFacts {
     pub assignee: Assignee,
     /// The linked issue, where an escalation is written.
     pub issue_id: Option<Id>,
-    pub has_live_run: bool,
+    pub runs: UnendedRuns,
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
     /// Which wake that is, and what became of it so far, in a few words.
@@ -65,7 +65,7 @@ impl Facts for StepFacts {
                 humanize(&self.plan_status),
                 (!is_open(&self.plan_status)).then(|| Reason::PlanNotOpen(self.plan_status.clone())),
             ),
-            no_run_is_live(self.has_live_run, None),
+            no_run_is_live(&self.runs, None, self.history.observed_at, policy),
             no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy),
             Clause::new(
                 format!("it is in progress for longer than {}", HumanDuration(threshold)),

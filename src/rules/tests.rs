@@ -36,7 +36,7 @@ fn orphan() -> IssueFacts {
         status: "in_progress".to_owned(),
         assignee: agent(Some("idle")),
         assigned_to_user: false,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         declared_wait: None,
@@ -74,7 +74,7 @@ fn an_issue_that_is_not_in_progress_is_left(#[case] status: &str) {
 #[rstest]
 #[case::a_person_has_it(IssueFacts { assigned_to_user: true, ..orphan() }, Reason::AssignedToUser)]
 #[case::nobody_has_it(IssueFacts { assignee: Assignee::Nobody, ..orphan() }, Reason::NoAgentAssigned)]
-#[case::a_run_is_live(IssueFacts { has_live_run: true, ..orphan() }, Reason::LiveRun)]
+#[case::a_run_is_live(IssueFacts { runs: UnendedRuns::live(), ..orphan() }, Reason::LiveRun)]
 #[case::a_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-59)), ..orphan() }, Reason::PendingWake)]
 #[case::a_wake_is_stuck(
     IssueFacts { pending_wake_since: Some(at(-61)), ..orphan() },
@@ -168,7 +168,7 @@ fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expec
 #[case::given_to_a_person(IssueFacts { assigned_to_user: true, ..orphan() }, true)]
 #[case::it_waits_now(IssueFacts { declared_wait: Some("review".to_owned()), ..orphan() }, true)]
 #[case::only_our_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-30)), ..orphan() }, false)]
-#[case::only_our_continuation_runs(IssueFacts { has_live_run: true, ..orphan() }, false)]
+#[case::only_our_continuation_runs(IssueFacts { runs: UnendedRuns::live(), ..orphan() }, false)]
 #[case::still_orphaned(orphan(), false)]
 fn an_attempt_is_closed_only_when_the_issue_healed(#[case] facts: IssueFacts, #[case] closed: bool) {
     let decision = decision(&IssueFacts { history: tried_once(), ..facts });
@@ -178,7 +178,7 @@ fn an_attempt_is_closed_only_when_the_issue_healed(#[case] facts: IssueFacts, #[
 #[test]
 fn a_run_that_was_started_after_the_attempt_and_not_by_it_is_a_recovery() {
     let history = History { episode_began_at: at(-10), attempts: 0, ..tried_once() };
-    let facts = IssueFacts { has_live_run: true, history, ..orphan() };
+    let facts = IssueFacts { runs: UnendedRuns::live(), history, ..orphan() };
     assert_eq!(decision(&facts), Decision::Recovered(Reason::LiveRun));
 }
 
@@ -209,7 +209,7 @@ prop_compose! {
             status,
             assignee: if assigned { agent(agent_status.as_deref()) } else { Assignee::Nobody },
             assigned_to_user: user,
-            has_live_run: live,
+            runs: UnendedRuns { has_live_run: live, ..UnendedRuns::default() },
             pending_wake_since: wake.map(at),
             pending_wake: None,
             declared_wait: wait,
@@ -230,7 +230,7 @@ proptest! {
 
     #[test]
     fn a_healthy_issue_is_never_touched(facts in any_issue()) {
-        let healthy = facts.status != "in_progress" || facts.assigned_to_user || facts.has_live_run
+        let healthy = facts.status != "in_progress" || facts.assigned_to_user || facts.runs.has_live_run
             || facts.pending_wake_since.is_some() || facts.declared_wait.is_some()
             || facts.assignee == Assignee::Nobody || facts.history.idle_for() <= TimeDelta::minutes(2);
         let verdict = decide(&facts, &Policy::default());

@@ -40,6 +40,7 @@ pub fn snapshot<T>(
 pub struct BoardLimits {
     pub step_stalled_after: TimeDelta,
     pub wake_stuck_after: TimeDelta,
+    pub run_silent_after: TimeDelta,
 }
 
 const LOST_ROW: &str = "the table policy has lost its row, or what it says of the rules: `sweep migrate` and the next \
@@ -52,10 +53,15 @@ pub fn lost_row() -> Error {
 
 impl BoardLimits {
     pub fn read(db: &mut Db) -> QueryResult<BoardLimits> {
-        let columns = (policy::step_stalled_after_seconds, policy::wake_stuck_after_seconds);
-        let row = policy::table.select(columns).first::<(f64, f64)>(db).optional()?;
-        let (step, wake) = row.ok_or_else(lost_row)?;
+        use policy::{run_silent_after_seconds, step_stalled_after_seconds, wake_stuck_after_seconds};
+        let columns = (step_stalled_after_seconds, wake_stuck_after_seconds, run_silent_after_seconds);
+        let row = policy::table.select(columns).first::<(f64, f64, f64)>(db).optional()?;
+        let (step, wake, run) = row.ok_or_else(lost_row)?;
         let duration = |seconds: f64| TimeDelta::milliseconds((seconds * 1000.0) as i64);
-        Ok(BoardLimits { step_stalled_after: duration(step), wake_stuck_after: duration(wake) })
+        Ok(BoardLimits {
+            step_stalled_after: duration(step),
+            wake_stuck_after: duration(wake),
+            run_silent_after: duration(run),
+        })
     }
 }

@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod opening;
 pub mod outbox;
 pub mod quarantine;
+pub mod runs;
 pub(super) mod subject;
 pub mod supervision;
 pub mod surroundings;

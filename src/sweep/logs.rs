@@ -76,8 +76,8 @@ pub fn unqueued(kind: Kind, why: Abort) {
         error_chain(why));
 }
 
-/// What was to be done about stuck wakes, and could not.
-pub fn stuck_wakes(what: &str, why: Abort) {
+/// What was to be done about that which no rule for a subject sees, and could not.
+pub fn surroundings(what: &str, why: Abort) {
     warn!("{what}: {}", error_chain(why));
 }
 

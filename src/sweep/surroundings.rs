@@ -1,5 +1,5 @@
-//! What no rule for a subject sees, and people are notified of: wakes that nobody takes up, and issues that the host
-//! left to itself.
+//! What no rule for a subject sees, and people are notified of: wakes that nobody takes up, runs that have never shown
+//! a sign of life, and issues that the host left to itself.
 //!
 //! Stuck wakes are reported by each sweep; people are notified once when it begins, once when none at all is taken up
 //! any more, and once when it is over. An issue that the host left is reported once: what it blocked without notifying
@@ -17,7 +17,7 @@ use crate::store::db::types::LossyText;
 use crate::store::hosts::links::LinkTarget;
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::work::surroundings::{
-    LEFT, LeftIssue, StuckQuestion, count_stuck, knows_left_issues, read_stuck, unnotified,
+    LEFT, LeftWork, StuckQuestion, count_stuck, knows_left_issues, read_stuck, unnotified, unnotified_runs,
 };
 use crate::store::{Access, Db, DbConnection};
 
@@ -31,7 +31,7 @@ pub fn check_wakes(db: &mut DbConnection, options: &Options, access: Access, swe
         Ok((now, read_stuck(db, &wanted(options, after, now))?))
     });
     let (now, wakes) =
-        looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
+        looked.map_err(|abort| logs::surroundings("whether wakes are stuck could not be asked", abort)).ok()?;
     let stuck = Stuck { wakes, after, now };
     if 0 < wakes.count {
         warn!(stuck_wakes = wakes.count, "{}", stuck.sentence());
@@ -70,7 +70,7 @@ fn announce_stuck_wakes(db: &mut DbConnection, options: &Options, sweep_id: &Id,
         }
     });
     if let Err(abort) = queued {
-        logs::stuck_wakes("that wakes are stuck, or no longer, could not be queued as a notification", abort);
+        logs::surroundings("that wakes are stuck, or no longer, could not be queued as a notification", abort);
     }
 }
 
@@ -89,18 +89,35 @@ pub fn announce_left_issues(db: &mut DbConnection, context: &ExamineContext) {
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
         let left = unnotified(db, context.part.tenant, &wanted)?;
-        left.into_iter().try_for_each(|(event, issue)| queue_left_issue(db, issue, event, context))
+        left.into_iter().try_for_each(|(event, issue)| queue(db, event, Kind::Issue, issue, context))
     });
     if let Err(abort) = queued {
-        logs::unqueued(Kind::Issue, abort);
+        logs::surroundings("that the host left issues could not be queued as a notification", abort);
     }
 }
 
-fn queue_left_issue(db: &mut Db, issue: LeftIssue, event: Event, context: &ExamineContext) -> QueryResult<()> {
-    let LeftIssue { id, tenant, identifier, title, agent_name, reason } = issue;
+/// Queues the runs that have never shown a sign of life, and of which nobody was notified. That one cannot be queued is
+/// logged, and no reason for the sweep to fail.
+pub fn announce_unheard_runs(db: &mut DbConnection, context: &ExamineContext) {
+    if context.access == Access::ReadOnly || !context.subscriptions.wants(Event::RunUnheard) {
+        return;
+    }
+    let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
+        // The shards of one sweep come here at the same moment.
+        outbox::one_at_a_time(db)?;
+        let unheard = unnotified_runs(db, context.part.tenant, context.policy.run_silent_after)?;
+        unheard.into_iter().try_for_each(|(kind, work)| queue(db, Event::RunUnheard, kind, work, context))
+    });
+    if let Err(abort) = queued {
+        logs::surroundings("that runs show no sign of life could not be queued as a notification", abort);
+    }
+}
+
+fn queue(db: &mut Db, event: Event, kind: Kind, work: LeftWork, context: &ExamineContext) -> QueryResult<()> {
+    let LeftWork { id, tenant, identifier, title, agent_name, reason } = work;
     let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
     let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
-    let page = LinkTarget { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
+    let page = LinkTarget { kind, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
     let details = Details {
         url: context.links.to(&page),
         identifier,
@@ -110,7 +127,6 @@ fn queue_left_issue(db: &mut Db, issue: LeftIssue, event: Event, context: &Exami
         reason: reason.into(),
         ..Details::default()
     };
-    let (kind, sweep_id) = (Kind::Issue.name(), context.sweep_id);
-    let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
+    let notice = Notice { event, kind: kind.name(), subject_id: Some(&id), sweep_id: context.sweep_id, details };
     outbox::queue(db, context.subscriptions, &notice)
 }

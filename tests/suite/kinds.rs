@@ -6,6 +6,7 @@ mod candidate_views;
 mod handovers;
 mod issues;
 mod sessions;
+mod signs_of_life;
 mod steps;
 mod stuck_wakes;
 mod work_state_views;

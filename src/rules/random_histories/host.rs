@@ -217,7 +217,10 @@ impl Host {
             status: self.status.to_owned(),
             assignee: self.assignee(),
             assigned_to_user: self.assigned == Assigned::User,
-            has_live_run: self.runs.iter().any(|run| run.finished_at.is_none()),
+            runs: UnendedRuns {
+                has_live_run: self.runs.iter().any(|run| run.finished_at.is_none()),
+                ..UnendedRuns::default()
+            },
             pending_wake_since: self.wakes.iter().filter(|wake| wake.pending).map(|wake| wake.created_at).min(),
             pending_wake: None,
             declared_wait: self.waits_until.filter(|until| self.now < *until).map(|_| "approval".to_owned()),
@@ -254,7 +257,7 @@ impl Host {
         match decide(&facts, policy).decision {
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
             Decision::Continue { .. } => {
-                ensure(!facts.has_live_run && facts.pending_wake_since.is_none(), "somebody is on it")?;
+                ensure(!facts.runs.has_live_run && facts.pending_wake_since.is_none(), "somebody is on it")?;
                 ensure(
                     matches!(self.assigned, Assigned::Agent(_)) && self.agent_status == "idle",
                     "its agent cannot work",

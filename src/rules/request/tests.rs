@@ -5,7 +5,7 @@ use rstest::rstest;
 use super::*;
 use crate::rules::issue::IssueFacts;
 use crate::rules::step::{Step, StepFacts};
-use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery, Whose};
+use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery, UnendedRuns, Whose};
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)
@@ -26,7 +26,7 @@ fn issue() -> IssueFacts {
         status: "in_progress".to_owned(),
         assignee: agent("idle"),
         assigned_to_user: false,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         declared_wait: None,
@@ -59,7 +59,7 @@ fn step() -> StepFacts {
         plan_status: "executing".to_owned(),
         assignee: agent("idle"),
         issue_id: None,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         history: History::never_tried(at(0), at(0)),
@@ -92,7 +92,7 @@ fn a_request_goes_on_without_patience_and_beyond_every_bound() {
 #[case::done(IssueFacts { status: "done".to_owned(), ..issue() }, "it is done")]
 #[case::a_persons(IssueFacts { assigned_to_user: true, ..issue() }, "a person has it")]
 #[case::nobodys(IssueFacts { assignee: Assignee::Nobody, ..issue() }, "no agent is assigned")]
-#[case::live(IssueFacts { has_live_run: true, ..issue() }, "a run is live")]
+#[case::live(IssueFacts { runs: UnendedRuns::live(), ..issue() }, "a run is live")]
 #[case::woken(IssueFacts { pending_wake_since: Some(at(-1)), ..issue() }, "a wake is queued")]
 #[case::stuck(IssueFacts { pending_wake_since: Some(at(-90)), ..issue() }, "stuck wake: queued for 1h 30m")]
 #[case::waiting(IssueFacts { declared_wait: Some("approval".to_owned()), ..issue() }, "it waits: approval")]
@@ -191,7 +191,7 @@ proptest! {
     ) {
         let history = History { attempts, idle_since: at(-idle), episode_began_at: at(-idle), ..issue().history };
         let facts = IssueFacts {
-            has_live_run: live,
+            runs: UnendedRuns { has_live_run: live, ..UnendedRuns::default() },
             assigned_to_user: person,
             declared_wait: wait.then(|| "approval".to_owned()),
             assignee: agent(if paused { "paused" } else { "idle" }),

@@ -1,7 +1,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::rules::{Decision, Policy, Reason, decide};
+use crate::rules::{Decision, Policy, Reason, UnendedRuns, decide};
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)
@@ -27,7 +27,7 @@ fn stalled() -> StepFacts {
         plan_status: "executing".to_owned(),
         assignee: Assignee::Agent { id, name, status: Some("idle".to_owned()), obstacle: None },
         issue_id: None,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         history: History::never_tried(at(-120), at(0)),
@@ -75,7 +75,7 @@ fn only_an_open_plan_can_be_stalled(#[case] status: &str, #[case] expected: bool
 }
 
 #[rstest]
-#[case::a_run_works_on_it(StepFacts { has_live_run: true, ..stalled() }, Reason::LiveRun)]
+#[case::a_run_works_on_it(StepFacts { runs: UnendedRuns::live(), ..stalled() }, Reason::LiveRun)]
 #[case::a_wake_is_queued(StepFacts { pending_wake_since: Some(at(-5)), ..stalled() }, Reason::PendingWake)]
 #[case::within_its_threshold(StepFacts { step: Step { since: at(-30), ..step() }, ..stalled() }, Reason::Recent)]
 #[case::started_in_the_future(StepFacts { step: Step { since: at(600), ..step() }, ..stalled() }, Reason::Recent)]

@@ -19,7 +19,7 @@ pub fn stalled() -> StepFacts {
         plan_status: "executing".to_owned(),
         assignee: agent(Some("idle")),
         issue_id: None,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         history: history(),
@@ -68,7 +68,7 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
 #[case::done(IssueFacts { status: "in_review".to_owned(), ..orphan() }, "✗ it is in progress: in review")]
 #[case::a_person_has_it(IssueFacts { assigned_to_user: true, ..orphan() }, "✗ no person has it: a person")]
 #[case::nobody_has_it(IssueFacts { assignee: Assignee::Nobody, ..orphan() }, "✗ an agent is assigned: nobody")]
-#[case::a_run_is_live(IssueFacts { has_live_run: true, ..orphan() }, "✗ no run is live: one is")]
+#[case::a_run_is_live(IssueFacts { runs: UnendedRuns::live(), ..orphan() }, "✗ no run is live: one is")]
 #[case::a_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-5)), ..orphan() },
     "✗ no wake is pending: one, for 5m")]
 #[case::its_wake_is_known(
@@ -110,7 +110,7 @@ fn a_steps_own_threshold_is_the_one_that_is_reported() {
 #[case::nothing_was_tried(orphan(), "continue it with one wake (attempt 1 of 1)")]
 #[case::it_was_tried(IssueFacts { history: tried_once(), ..orphan() }, "escalate it to a person: no attempt is left")]
 #[case::its_agent_rests(IssueFacts { assignee: agent(Some("paused")), ..orphan() }, "skip it: Ada is paused")]
-#[case::it_lives(IssueFacts { has_live_run: true, ..orphan() }, "leave it: a run is live")]
+#[case::it_lives(IssueFacts { runs: UnendedRuns::live(), ..orphan() }, "leave it: a run is live")]
 #[case::it_healed(
     IssueFacts { status: "done".to_owned(), history: tried_once(), ..orphan() },
     "record that it recovered: it is done"

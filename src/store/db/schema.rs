@@ -147,6 +147,7 @@ relations! {
         orphan_grace_seconds -> Double,
         step_stalled_after_seconds -> Double,
         wake_stuck_after_seconds -> Double,
+        run_silent_after_seconds -> Double,
     }
     false_rescues (recovery_id) {
         recovery_id -> OwnKey,
@@ -163,6 +164,18 @@ relations! {
         agent_name -> Nullable<Text>,
         agent_status -> Text,
         created_at -> Moment,
+    }
+    unheard_runs (id) {
+        id -> HostId,
+        kind -> Text,
+        subject_id -> HostId,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        agent_id -> Nullable<HostId>,
+        agent_name -> Nullable<Text>,
+        created_at -> Moment,
+        since -> Moment,
     }
     wake_pickups (wake_id) {
         wake_id -> HostId,

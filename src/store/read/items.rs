@@ -70,6 +70,8 @@ pub enum ItemKind {
     BlockedByHost,
     /// It is to do, has an agent, and nothing will start it.
     Unstarted,
+    /// A run of it has never shown a sign of life, and has been at work for long.
+    UnheardRun,
     /// A wake for it has been queued for too long.
     StuckWake,
     /// It failed so often that sweeps leave it out.
@@ -176,7 +178,11 @@ impl Item {
     fn is_advised_by_its_host(&self) -> bool {
         match self.what {
             ItemKind::Escalated | ItemKind::BlockedByHost | ItemKind::Unstarted | ItemKind::StuckWake => true,
-            ItemKind::Abandoned | ItemKind::Quarantined | ItemKind::Undelivered | ItemKind::HeldBack => false,
+            ItemKind::Abandoned
+            | ItemKind::UnheardRun
+            | ItemKind::Quarantined
+            | ItemKind::Undelivered
+            | ItemKind::HeldBack => false,
         }
     }
 

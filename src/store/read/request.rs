@@ -99,6 +99,7 @@ pub enum ItemSource {
     Issue,
     Step,
     LeftIssue,
+    Run,
     Wake,
     QuarantinedSession,
     QuarantinedIssue,

@@ -12,7 +12,7 @@ use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::db::lists::{ListPlace, after, owned};
 use crate::store::db::schema::{
-    failures, issue_subjects, left_issues, notifications, session_subjects, step_subjects, untaken_wakes,
+    failures, issue_subjects, left_issues, notifications, session_subjects, step_subjects, unheard_runs, untaken_wakes,
 };
 use crate::store::db::types::{Instant, LossyText, RawInstant, WrittenDocument};
 use crate::store::hosts::catalog::is_readable;
@@ -22,7 +22,7 @@ use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
 use crate::store::read::sweeper::{HeldWork, Sweeper};
 use crate::store::work::find;
 use crate::store::work::outbox::waiting;
-use crate::store::work::surroundings::{StuckQuestion, UNSTARTED, all_stuck, stuck};
+use crate::store::work::surroundings::{StuckQuestion, UNSTARTED, all_stuck, all_unheard, describe_unheard, stuck};
 use crate::store::{Db, Label};
 
 /// Reads the items of all sources but the boards'.
@@ -30,6 +30,7 @@ pub fn read_all(db: &mut Db, inquiry: &Inquiry, sweeper: &Sweeper) -> QueryResul
     let mut sources = vec![
         held_back(inquiry, sweeper),
         left_issues(db, inquiry)?,
+        unheard_runs(db, inquiry)?,
         stuck_wakes(db, inquiry)?,
         quarantined(db, inquiry)?,
     ];
@@ -95,6 +96,33 @@ fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         let subject = subject.into_linked(Some(Kind::Issue), inquiry.links);
         let item = Item::new(what, need, subject, Age::at(Some(&at), inquiry.now), why.into());
         Some(Item { offers, ..item }.placed(Some(at), ItemSource::LeftIssue, key))
+    });
+    Ok((placed.collect(), total))
+}
+
+/// Runs that have been at work for long, and have never shown a sign of life.
+fn unheard_runs(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
+    use unheard_runs::{agent_id, id, kind, since, tenant};
+    if !is_readable(db, "unheard_runs")? {
+        return Ok((Vec::new(), 0));
+    }
+    let all = || {
+        let all = all_unheard!(inquiry.limits.run_silent_after, inquiry.now).into_boxed();
+        owned!(all, tenant, agent_id, inquiry.owner.names())
+    };
+    let later = after!(all(), inquiry.page.after(ItemSource::Run), since, id);
+    let rows: Vec<(Id, LossyText, SubjectRow, RawInstant)> = later
+        .order((since, id))
+        .limit(inquiry.page.rows())
+        .select((id, kind, subject_columns!(unheard_runs), since))
+        .load(db)?;
+    let total = inquiry.page.total(rows.len(), || all().count().get_result(db))?;
+    let placed = rows.into_iter().map(|(run, its_kind, subject, at)| {
+        let age = Age::at(Some(&at), inquiry.now);
+        let why = describe_unheard(&run, age.since.map_or(inquiry.limits.run_silent_after, |at| inquiry.now - at));
+        let subject = subject.into_linked(Kind::parse(&its_kind.0), inquiry.links);
+        let item = Item::new(ItemKind::UnheardRun, Need::UnheardRun, subject, age, why);
+        Item { offers: &[OfferedCommand::Explain], ..item }.placed(Some(at), ItemSource::Run, run)
     });
     Ok((placed.collect(), total))
 }

@@ -8,12 +8,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::rules::{Id, Kind, Policy};
-use crate::store::db::schema::untaken_wakes;
+use crate::store::db::schema::{unheard_runs, untaken_wakes};
 use crate::store::db::types::{Instant, LossyText, RawInstant, sql as types};
 use crate::store::hosts::{boards, catalog};
 use crate::store::work::ledger::{self, to_be_counted};
 use crate::store::work::outbox::waiting;
-use crate::store::work::surroundings::all_stuck;
+use crate::store::work::surroundings::{all_stuck, all_unheard};
 use crate::store::{Access, Db, Subject, for_kind};
 
 /// What is known of a database when a sweep begins.
@@ -26,6 +26,7 @@ pub struct Start {
     /// When the ledger's newest row was written; none that cannot be read, and none for a dry run.
     pub newest_recovery: Option<DateTime<Utc>>,
     has_untaken_wakes: bool,
+    has_unheard_runs: bool,
 }
 
 /// The number of sweeps that distinguish a database from a copy of it.
@@ -48,16 +49,20 @@ impl Start {
                 Access::ReadOnly => none.to_owned(),
             },
             catalog::readable(db.dialect(), "untaken_wakes"),
+            catalog::readable(db.dialect(), "unheard_runs"),
         ];
-        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
-        let columns = sql::<(Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool)>(&columns.join(", "));
-        let (database, now, sweeps, newest_recovery, has_untaken_wakes): Row = select(columns).get_result(db)?;
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool, bool);
+        type Types = (Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool, Bool);
+        let columns = sql::<Types>(&columns.join(", "));
+        let (database, now, sweeps, newest_recovery, has_untaken_wakes, has_unheard_runs): Row =
+            select(columns).get_result(db)?;
         Ok(Start {
             database: database.into(),
             now,
             newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
             newest_recovery: newest_recovery.and_then(|at| at.instant()),
             has_untaken_wakes,
+            has_unheard_runs,
         })
     }
 
@@ -83,12 +88,12 @@ impl Start {
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
-        let (found, is_due): (Answers, bool) = match self.has_untaken_wakes {
-            true => {
-                let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
-                select((asked, due.or(stuck))).get_result(db)?
-            }
-            false => select((asked, due)).get_result(db)?,
+        let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
+        let unheard = exists(all_unheard!(policy.run_silent_after, self.now));
+        let (found, is_due): (Answers, bool) = match (self.has_untaken_wakes, self.has_unheard_runs) {
+            (true, true) => select((asked, due.or(stuck).or(unheard))).get_result(db)?,
+            (true, false) => select((asked, due.or(stuck))).get_result(db)?,
+            (false, _) => select((asked, due)).get_result(db)?,
         };
         let Answers { has_sessions, has_issues, has_steps, has_failures, is_unsettled, is_empty, is_policy_new } =
             found;

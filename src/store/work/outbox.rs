@@ -41,6 +41,8 @@ pub enum Event {
     HostBlocked,
     /// An issue is to do, has an agent, and nothing will start it.
     Unstarted,
+    /// A run has been at work for long and has never shown a sign of life.
+    RunUnheard,
     /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
     WakesStuck,
     /// Work whose agent is gone, terminated or paused for long: nobody goes on with it.

@@ -3,19 +3,23 @@
 //! - Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
 //!   `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need
 //!   not, sees none.
+//! - Runs at work that have never shown a sign of life: nobody can tell whether their processes live. The view
+//!   `unheard_runs`, where a host has it.
 //! - Issues that the host left to itself: what it blocked without notifying anybody, and what is to do and nothing will
 //!   start. The view `left_issues`, where a host has it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists as is_any, max, min, select, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use serde::Serialize;
 
+use crate::rules::display::HumanDuration;
 use crate::rules::{Id, Kind, TERMINATED};
 use crate::store::Db;
 use crate::store::db::lists::owned;
-use crate::store::db::schema::{left_issues, recoveries, untaken_wakes, wake_pickups, wakes};
+use crate::store::db::schema::{left_issues, recoveries, unheard_runs, untaken_wakes, wake_pickups, wakes};
 use crate::store::db::types::{Instant, LossyText, RawInstant};
 use crate::store::hosts::catalog::{exists, is_readable};
 use crate::store::work::outbox::Event;
@@ -106,9 +110,26 @@ pub fn agents_woken(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<Id>> {
     wakes::table.filter(wakes::id.eq_any(wakes_of)).select(wakes::agent_id).load(db)
 }
 
-/// One of them.
+/// The runs that have shown no sign of life for longer than a limit, and never any. A run is younger than what it works
+/// on may be; and by its beginning, an index finds the old ones.
+macro_rules! all_unheard {
+    ($after:expr, $now:expr) => {{
+        use $crate::store::db::schema::unheard_runs::columns;
+        let limit = $now - $after;
+        unheard_runs::table.filter(columns::created_at.lt(Instant(limit))).filter(columns::since.lt(Instant(limit)))
+    }};
+}
+pub(in crate::store) use all_unheard;
+
+/// What a person is told of such a run.
+pub fn describe_unheard(run: &Id, silent_for: TimeDelta) -> String {
+    let run: String = run.0.chars().take(8).collect();
+    format!("run {run} has been running for {} without a sign of life", HumanDuration(silent_for))
+}
+
+/// A notification's subject, and why people are notified.
 #[derive(Clone, Debug, Queryable)]
-pub struct LeftIssue {
+pub struct LeftWork {
     pub id: Id,
     pub tenant: LossyText,
     pub identifier: Option<LossyText>,
@@ -126,6 +147,43 @@ pub const UNSTARTED: &str = "todo";
 /// People are notified of so many by one event in one sweep, the oldest first.
 const AT_ONCE_MAX: i64 = 100;
 
+/// The condition that nobody was notified by an event of the subject of a row, since that began.
+fn is_new(event: Event, relation: &str) -> SqlLiteral<Bool> {
+    sql::<Bool>(&format!(
+        "NOT EXISTS (SELECT 1 FROM notifications n WHERE n.event = '{}' AND n.subject_id = {relation}.subject_id \
+         AND n.created_at >= {relation}.since)",
+        event.name()
+    ))
+}
+
+/// The runs of which people have to be notified, and were not, with the kind of what they work on: those of a tenant,
+/// or all. None where the host has no such view.
+pub fn unnotified_runs(db: &mut Db, of_tenant: Option<&str>, after: TimeDelta) -> QueryResult<Vec<(Kind, LeftWork)>> {
+    use unheard_runs::*;
+    if !exists(db, "unheard_runs")? {
+        return Ok(Vec::new());
+    }
+    let now = db.now()?;
+    let new = all_unheard!(after, now).filter(is_new(Event::RunUnheard, "unheard_runs"));
+    let new = new.select(((subject_id, tenant, identifier, title, agent_name), kind, id, since));
+    let all = new.order((since, id)).limit(AT_ONCE_MAX).into_boxed();
+    type Row = ((Id, LossyText, Option<LossyText>, LossyText, Option<LossyText>), LossyText, Id, RawInstant);
+    let rows: Vec<Row> = owned!(all, tenant, agent_id, (of_tenant, None)).load(db)?;
+    let read = |((its_id, its_tenant, its_identifier, its_title, agent), its_kind, run, at): Row| {
+        let reason = LossyText(describe_unheard(&run, now - at.instant()?));
+        let work = LeftWork {
+            id: its_id,
+            tenant: its_tenant,
+            identifier: its_identifier,
+            title: its_title,
+            agent_name: agent,
+            reason,
+        };
+        Some((Kind::parse(&its_kind.0)?, work))
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
 /// Has the host such a view?
 pub fn knows_left_issues(db: &mut Db) -> QueryResult<bool> {
     exists(db, "left_issues")
@@ -136,17 +194,12 @@ pub fn unnotified(
     db: &mut Db,
     of_tenant: Option<&str>,
     wanted: &[(Event, &str)],
-) -> QueryResult<Vec<(Event, LeftIssue)>> {
+) -> QueryResult<Vec<(Event, LeftWork)>> {
     use left_issues::*;
     let mut unnotified = Vec::new();
     for &(event, of_status) in wanted {
-        let is_new = format!(
-            "NOT EXISTS (SELECT FROM notifications n WHERE n.event = '{}' AND n.subject_id = left_issues.subject_id \
-             AND n.created_at >= left_issues.since)",
-            event.name()
-        );
         let columns = (subject_id, tenant, identifier, title, agent_name, reason);
-        let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(sql::<Bool>(&is_new));
+        let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(is_new(event, "left_issues"));
         let all = new.order((since, subject_id)).limit(AT_ONCE_MAX).into_boxed();
         let owned = owned!(all, tenant, agent_id, (of_tenant, None));
         unnotified.extend(owned.load(db)?.into_iter().map(|issue| (event, issue)));

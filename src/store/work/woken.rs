@@ -13,7 +13,9 @@ use serde_json::json;
 use crate::rules::issue::{self, IssueFacts, unblock_action};
 use crate::rules::request::Request;
 use crate::rules::step::{self, Holders, Step, StepFacts};
-use crate::rules::{Assignee, Cause, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, Whose};
+use crate::rules::{
+    Assignee, Cause, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, UnendedRuns, Whose,
+};
 use crate::store::db::columns::{Columns, FromColumns, Key, Utf8};
 use crate::store::db::schema::{comments, issues, plan_steps, plans, step_facts, wakes};
 use crate::store::db::types::{Bound, Document, Instant, IsOneOf};
@@ -130,7 +132,7 @@ impl FromColumns for IssueFacts {
             status: columns.get("status")?,
             assignee: read_assignee(columns, obstacle)?,
             assigned_to_user: columns.get("assigned_to_user")?,
-            has_live_run: columns.get("has_live_run")?,
+            runs: read_unended_runs(columns)?,
             pending_wake_since: columns.get("pending_wake_since")?,
             pending_wake: columns.get("pending_wake")?,
             declared_wait: columns.get("declared_wait")?,
@@ -305,13 +307,21 @@ impl FromColumns for StepFacts {
             plan_status: columns.get("plan_status")?,
             assignee: read_assignee(columns, None)?,
             issue_id: columns.get("issue_id")?,
-            has_live_run: columns.get("has_live_run")?,
+            runs: read_unended_runs(columns)?,
             pending_wake_since: columns.get("pending_wake_since")?,
             pending_wake: columns.get("pending_wake")?,
             history,
             holders: None,
         })
     }
+}
+
+fn read_unended_runs(columns: &mut impl Columns) -> Result<UnendedRuns> {
+    Ok(UnendedRuns {
+        has_live_run: columns.get("has_live_run")?,
+        heard_of_at: columns.get("run_heard_of_at")?,
+        lost: columns.get("lost_run")?,
+    })
 }
 
 /// The threshold that a row has of its own, if any.

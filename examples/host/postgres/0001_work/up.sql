@@ -59,7 +59,10 @@ select j.id,
        null::text as retry_reason,
        case j.state when 'done' then 'succeeded' else j.state end as status,
        j.queued_at as created_at,
-       j.ended_at as finished_at
+       j.ended_at as finished_at,
+       null::timestamptz as heartbeat_at,
+       null::integer as lease_seconds,
+       null::text as lost
 from public.jobs j
 left join wake_jobs w on w.job_id = j.id;
 

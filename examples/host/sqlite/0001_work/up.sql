@@ -45,7 +45,10 @@ select j.id,
        null as retry_reason,
        case j.state when 'done' then 'succeeded' else j.state end as status,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.queued_at) as created_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', j.ended_at) as finished_at
+       strftime('%Y-%m-%dT%H:%M:%fZ', j.ended_at) as finished_at,
+       null as heartbeat_at,
+       null as lease_seconds,
+       null as lost
 from main.jobs j
 left join wake_jobs w on w.job_id = j.id;
 

@@ -14,14 +14,14 @@ left join agents a on a.id = i.assignee_agent_id
 where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
 
 {% set live %}
-            when f.has_live_run then 'live_run'{% endset -%}
+            when f.has_live_run or f.run_heard_of_at >= {{ before("f.observed_at", "p.run_silent_after_seconds") }} then 'live_run'{% endset -%}
 {%- set waits %}{{ wake_branches("f.pending_wake_since") }}
             when f.declared_wait is not null then 'declared_wait'
             when f.host_plan is not null then 'host_plan'{% endset -%}
 {%- set rest %}
             when {{ before("f.observed_at", "f.run_end_grace_seconds") }} <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or {{ before("f.observed_at", "p.orphan_grace_seconds") }} <= f.idle_since then 'recent'
+                 or f.lost_run is null and {{ before("f.observed_at", "p.orphan_grace_seconds") }} <= f.idle_since then 'recent'
             {{- exemption_and_agent(known, " and f.unreachable is null") }}
             when f.obstacle is not null then 'obstacle'
             when f.escalated then 'escalated'

@@ -2,7 +2,7 @@
 {{ decided_facts("step") }}
 
 {% set live %}
-            when f.has_live_run then 'live_run'{% endset -%}
+            when f.has_live_run or f.run_heard_of_at >= {{ before("f.observed_at", "p.run_silent_after_seconds") }} then 'live_run'{% endset -%}
 {%- set rest %}{{ wake_branches("f.pending_wake_since") }}
             when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
             {{- exemption_and_agent(known, "") }}
@@ -17,6 +17,7 @@ create view step_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
             {{- live }} end as reason
 from step_facts f
+left join {{ policy }} p on true
 where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
 
 {% elif one_by_one %}

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use insta::assert_snapshot;
 use sweep::report::explain::Explanation;
 use sweep::rules::issue::IssueFacts;
-use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy, Whose};
+use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy, UnendedRuns, Whose};
 use sweep::store::Label;
 use sweep::store::hosts::links::Links;
 use sweep::store::work::ledger::{Past, Recovery};
@@ -29,7 +29,7 @@ fn orphan() -> IssueFacts {
         status: "in_progress".to_owned(),
         assignee: Assignee::Agent { id: agent, name, status, obstacle: None },
         assigned_to_user: false,
-        has_live_run: false,
+        runs: UnendedRuns::default(),
         pending_wake_since: None,
         pending_wake: None,
         declared_wait: None,

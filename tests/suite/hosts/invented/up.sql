@@ -49,7 +49,10 @@ select {{ ("r." ~ run_key) | run_id }} as id,
        null::text as retry_reason,
        case r.{{ state }} when {{ queued }} then 'queued' when {{ running }} then 'running' when {{ failed }} then 'failed' else 'succeeded' end as status,
        {{ ("r." ~ began) | read }} as created_at,
-       {{ ("r." ~ ended) | read }} as finished_at
+       {{ ("r." ~ ended) | read }} as finished_at,
+       null::timestamptz as heartbeat_at,
+       null::integer as lease_seconds,
+       null::text as lost
 from public.{{ runs }} r left join wake_runs w on w.run_key = r.{{ run_key }};
 
 create view wakes as

@@ -41,7 +41,7 @@ impl World {
                 ("agent_wakeup_requests", &["created_at"]),
             ],
             On::Postgres | On::Sqlite => vec![
-                ("runs", &["created_at", "finished_at"]),
+                ("runs", &["created_at", "finished_at", "heartbeat_at"]),
                 ("wakes", &["created_at"]),
                 ("plan_steps", &["started_at", "updated_at"]),
                 ("sessions", &["created_at", "started_at", "last_activity_at", "last_progress_at", "ended_at"]),

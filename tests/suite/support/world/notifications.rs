@@ -11,7 +11,7 @@ use crate::support::program::{Program, sweep_at};
 use crate::support::receiver::Receiver;
 use crate::support::world::World;
 
-const EVERYTHING: &str = "escalated,guard_stopped,quarantined,session_stuck,recovered";
+const EVERYTHING: &str = "escalated,guard_stopped,quarantined,session_stuck,recovered,run_unheard";
 
 /// The key that signs messages: `hunter2-hunter2` in base64.
 pub const SECRET: &str = "whsec_aHVudGVyMi1odW50ZXIy";

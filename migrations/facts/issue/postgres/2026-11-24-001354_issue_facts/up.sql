@@ -35,18 +35,22 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select from observed_runs r where r.issue_id = i.id and {{ is_live("r") }})
 {%- if steps %}
         -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
-              and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
+              and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
 {%- endif %}
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+        or coalesce((select {{ is_live("r") }} from observed_runs r where r.id = i.checkout_run_id), false)
 {%- if sessions %}
         or {{ has_session("active") }}
 {%- endif %}
         as has_live_run,
+    (select max(r.heard_of_at) from ({{ unended_runs(heard_of_at("r") ~ " as heard_of_at", "r.heard_of_at") }}
+    ) r) as run_heard_of_at,
+    (select max(r.lost_run) from ({{ unended_runs(lost_run("r") ~ " as lost_run", "r.lost_run") }}
+    ) r) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -69,8 +73,8 @@ select
     null::text as resume_commands,
     greatest(i.updated_at, run.last_sign_at
 {%- if steps %},
-        (select max(coalesce(r.finished_at, r.created_at))
-         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+        (select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join observed_runs r on r.plan_step_id = s.id
          where p.issue_id = i.id and p.tenant = i.tenant)
 {%- endif %}
 {%- if sessions %},
@@ -100,11 +104,11 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
 -- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
-           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
                filter (where not r.live))[1] as last_end,
-           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
+           max(r.ended_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
            -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (

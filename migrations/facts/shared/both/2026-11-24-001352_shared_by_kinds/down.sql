@@ -3,4 +3,5 @@ drop view if exists issue_relaunches;
 drop view if exists issue_sessions;
 drop view unserved_continuations;
 drop view if exists wake_pickups;
+drop view unheard_runs;
 drop view if exists untaken_wakes;

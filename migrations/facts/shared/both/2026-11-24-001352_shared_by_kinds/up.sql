@@ -1,9 +1,7 @@
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
-{%- if "untaken_wakes" not in brings %}
-
--- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
-create view untaken_wakes as
-select w.id,
+{#- The step, or else the issue, that a wake or a run is about. -#}
+{%- macro work_of(w) %}
+       {{ w }}.id,
 {%- if steps %}
        case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
        coalesce(s.id, i.id) as subject_id,
@@ -17,27 +15,52 @@ select w.id,
        i.identifier,
        substr(i.title, 1, 1000) as title,
 {%- endif %}
-       w.agent_id,
+       {{ w }}.agent_id,
        substr(a.name, 1, 1000) as agent_name,
+{%- endmacro %}
+{%- macro join_work(w, agents) %}
+{{ agents }} agents a on a.id = {{ w }}.agent_id
+left join issues i on i.id = {{ w }}.issue_id
+{%- if steps %}
+left join plan_steps s on s.id = {{ w }}.plan_step_id
+left join plans p on p.id = s.plan_id
+{%- endif %}
+{%- endmacro %}
+{%- if "untaken_wakes" not in brings %}
+
+-- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
+create view untaken_wakes as
+select
+    {{- work_of("w") }}
        a.status as agent_status,
        w.created_at
 from wakes w
-join agents a on a.id = w.agent_id
-left join issues i on i.id = w.issue_id
-{%- if steps %}
-left join plan_steps s on s.id = w.plan_step_id
-left join plans p on p.id = s.plan_id
-{%- endif %}
+{{- join_work("w", "join") }}
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status {{ live }}), false))
+           and coalesce(w.issue_id in (select r.issue_id from observed_runs r where r.issue_id is not null and {{ is_at_work("r") }}), false))
 {%- if steps %}
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status {{ live }}), false))
+           and coalesce(w.plan_step_id in (select r.plan_step_id from observed_runs r where r.plan_step_id is not null and {{ is_at_work("r") }}), false))
 {%- endif %};
 {%- endif %}
+
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
+-- the future is a clock's mistake. A session at work shows by itself whether it lives.
+create view unheard_runs as
+select
+    {{- work_of("r") }}
+       r.created_at,
+       {{ greatest }}(r.created_at, coalesce({{ "s.updated_at, " if steps }}i.updated_at, r.created_at)) as since
+from observed_runs r
+{{- join_work("r", "left join") }}
+where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > {{ after(at_statement, 86400) }})
+  and {{ "coalesce(s.status, i.status)" if steps else "i.status" }} = 'in_progress'
+{%- if sessions %}
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null)
+{%- endif %};
 {%- if "wake_pickups" not in brings %}
 
 -- The times at which wakes were taken up: the beginnings of their runs.

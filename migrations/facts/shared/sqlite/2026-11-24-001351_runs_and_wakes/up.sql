@@ -3,12 +3,12 @@
 -- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
 -- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, {{ ended_at("r") }} as ended_at, r.status {{ live }} as live,
+       coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
        exists (select 1 from wakes w where w.id = r.wake_id and w.requested_by = 'sweep') as is_ours
-from runs r
+from observed_runs r
 where r.issue_id is not null;
 
 -- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
@@ -20,31 +20,36 @@ where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 {%- if "pending_wakes" not in brings %}
 
--- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
--- up the wake of a terminated agent: it is pending only while its run is live.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended, or was heard of, is served, whatever its status says: then
+-- the run itself says whether somebody is at work. Nobody will take up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
            -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
-               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
-                where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from observed_runs r
+                where r.wake_id = w.id and {{ is_live("r") }} order by r.created_at desc, r.id limit 1),
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1),
                ', no run yet') as detail
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and (exists (select 1 from runs r where r.wake_id = w.id and r.status {{ live }})
+  and (exists (select 1 from observed_runs r where r.wake_id = w.id and {{ is_live("r") }})
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 {%- endif %}
 {%- if steps %}
 
--- The steps on which a live run works: the run names the step, or a wake that names it started the run. One `union all` of both would be
--- read whole for every step.
--- A run that works on a step works on the plan's issue, too.
+-- What the runs of each step say that have not ended by their status: the run names the step, or a wake that names it started the run. One
+-- `union all` of both would be read whole for every step. A run that works on a step works on the plan's issue, too.
+{%- macro of_step(column) %}
+    select {{ column }} from observed_runs r where r.plan_step_id = s.id and r.status {{ live }}
+    union all
+    select {{ column }} from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status {{ live }}
+{%- endmacro %}
 create view worked_steps as
-select s.id as step_id from plan_steps s
-where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
-   or exists (select 1 from wakes w join runs r on r.wake_id = w.id
-              where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
+select s.id, exists (select 1 from ({{ of_step(is_live("r") ~ " as is_live") }}
+) where is_live) as has_live_run, (select max(heard_of_at) from ({{ of_step(heard_of_at("r") ~ " as heard_of_at") }}
+)) as heard_of_at, (select max(lost_run) from ({{ of_step(lost_run("r") ~ " as lost_run") }}
+)) as lost_run
+from plan_steps s;
 {%- endif %}

@@ -15,7 +15,9 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select from worked_steps r where r.step_id = s.id) as has_live_run,
+    exists (select from worked_steps r where r.id = s.id and r.has_live_run) as has_live_run,
+    (select max(r.heard_of_at) from worked_steps r where r.id = s.id) as run_heard_of_at,
+    (select max(r.lost_run) from worked_steps r where r.id = s.id) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
@@ -24,7 +26,7 @@ select
     unserved.since_episode as attempts_unserved,
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
-    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+    (select max({{ ended_at("r") }}) from recoveries c join observed_runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'

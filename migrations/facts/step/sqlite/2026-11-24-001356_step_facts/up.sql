@@ -37,7 +37,9 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
+    exists (select 1 from worked_steps r where r.id = s.id and r.has_live_run) as has_live_run,
+    (select max(r.heard_of_at) from worked_steps r where r.id = s.id) as run_heard_of_at,
+    (select max(r.lost_run) from worked_steps r where r.id = s.id) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
@@ -52,7 +54,7 @@ select
      and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+    (select max({{ ended_at("r") }}) from recoveries c join observed_runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'

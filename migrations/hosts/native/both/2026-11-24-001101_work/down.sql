@@ -1,10 +1,12 @@
 drop view host_behavior;
 drop view session_watchers;
+drop view subject_runs;
 drop table activity;
 drop table comments;
 drop table session_commands;
 drop table sessions;
 drop table runs;
+drop table workers;
 drop table wakes;
 drop table plan_steps;
 drop table plans;

@@ -77,6 +77,14 @@ create table wakes (
     {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "reason", "requested_by"]) }}
 ){{ strict }};
 
+-- The programs that run agents: a row for each start of one. Of the rows with one name the latest is at work; the programs of the others have ended.
+create table workers (
+    {{ key }},
+    {{ short_text("name", 200) }} not null,
+    {{ time("started_at") }} not null default {{ now_of_transaction }},
+    {{ time("heartbeat_at") }}  -- a sign of life of each of its runs
+){{ strict }};
+
 create table runs (
     {{ key }},
     {{ reference("agent_id", "agents") }} not null,
@@ -87,8 +95,11 @@ create table runs (
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     {{ time("created_at") }} not null default {{ now_of_transaction }},
-    {{ time("finished_at") }}
-    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason"]) }}
+    {{ time("finished_at") }},
+    {{ reference("worker_id", "workers") }},  -- the start of the program that runs it
+    {{ time("heartbeat_at") }},  -- its last sign of life
+    {{ whole_number("lease_seconds") }} check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
+    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason", "worker_id"]) }}
 ){{ strict }};
 
 -- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
@@ -163,6 +174,9 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status = 'running';
+create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
@@ -184,6 +198,23 @@ create index session_commands_by_session on session_commands (session_id, create
 create index session_relaunches on session_commands (session_id, created_at) where command = 'relaunch';
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
+
+-- The runs of each issue and step that have not ended. A run of a plan's step is one of the plan's issue, too.
+create view subject_runs as
+{%- set live = "r.status in ('queued', 'scheduled_retry', 'running')" %}
+select 'issue' as kind, r.issue_id as subject_id, r.id from runs r where r.issue_id is not null and {{ live }}
+union all
+select 'issue', i.id, r.id from issues i join runs r on r.id = i.checkout_run_id where {{ live }}
+union all
+select 'issue', w.issue_id, r.id from wakes w join runs r on r.wake_id = w.id
+where w.issue_id is not null and w.status in ('queued', 'deferred', 'claimed') and {{ live }}
+{%- for kind, subject, from in [("step", "s.id", "plan_steps s"),
+                                ("issue", "i.id", "issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id")] %}
+union all
+select '{{ kind }}', {{ subject }}, r.id from {{ from }} join runs r on r.plan_step_id = s.id where {{ live }}
+union all
+select '{{ kind }}', {{ subject }}, r.id from {{ from }} join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where {{ live }}
+{%- endfor %};
 
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as

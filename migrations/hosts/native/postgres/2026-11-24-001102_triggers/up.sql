@@ -10,6 +10,38 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
+-- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
+-- transaction, so that an old process that lives after all finds its run taken. A sweep locks all runs of a subject before it reads its facts, and
+-- gives way if somebody holds one: a sign of life that came before the lock is seen, and one that comes after it waits and finds its run taken.
+create function lock_runs(of_kind text, of_subject uuid) returns boolean language plpgsql security definer set search_path = sweep, pg_temp as $$
+declare
+    locked bigint;
+begin
+    perform from runs where id in (select s.id from subject_runs s where s.kind = of_kind and s.subject_id = of_subject)
+    for no key update skip locked;
+    get diagnostics locked = row_count;
+    return locked = (select count(distinct s.id) from subject_runs s where s.kind = of_kind and s.subject_id = of_subject);
+end $$;
+comment on function lock_runs is 'called by sweeps';
+
+create function close_lost_runs() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    update runs set status = 'interrupted', finished_at = clock_timestamp()
+    where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
+                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+    return null;
+end $$;
+create trigger close_lost_runs after insert on recoveries for each row
+when (new.kind in ('issue', 'step') and new.action in ('continue', 'escalate')) execute function close_lost_runs();
+
+-- A sign of life of a worker is one of each of its runs.
+create function pass_on_heartbeat() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+    return null;
+end $$;
+create trigger pass_on_heartbeat after update of heartbeat_at on workers for each row execute function pass_on_heartbeat();
+
 -- Notifies a daemon that listens when a run of an issue has ended.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
@@ -23,4 +55,4 @@ when (new.issue_id is not null
 execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.
-revoke execute on function log_recovery, notify_of_run_end from public;
+revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_heartbeat, notify_of_run_end from public;

@@ -1,1 +1,3 @@
 drop trigger log_recovery;
+drop trigger close_lost_runs;
+drop trigger pass_on_heartbeat;

@@ -4,3 +4,16 @@ create trigger log_recovery after insert on recoveries begin
     values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id,
             json_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id));
 end;
+
+-- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
+-- transaction, so that an old process that lives after all finds its run taken.
+create trigger close_lost_runs after insert on recoveries when new.kind in ('issue', 'step') and new.action in ('continue', 'escalate') begin
+    update runs set status = 'interrupted', finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+    where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
+                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+end;
+
+-- A sign of life of a worker is one of each of its runs.
+create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
+    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+end;

@@ -83,6 +83,9 @@ select
     exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
         or exists (select from runs r where r.live and r.company_id = i.company_id and r.id in (i.checkout_run_id, i.execution_run_id))
         as has_live_run,
+    -- A run without output is a session of its own, of which a person is notified: the server that started it ends it.
+    null::timestamptz as run_heard_of_at,
+    null::text as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(

@@ -19,14 +19,13 @@ select d.id,
        case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from public.deployment d;
 
--- Whether a flow run's process is alive. The process sends a heartbeat every three minutes, unless its operator chose another time; it is
--- silent after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks
--- show that it lives, and a flow may be quiet for long.
+-- The last sign of life of each flow run, and for how long its process may be silent. The process sends a heartbeat every three minutes, unless its
+-- operator chose another time; it may miss three, and be silent for ten minutes. Without heartbeats (switched off, or an older Prefect) only
+-- its flow's log and its tasks show that it lives, and a flow may be quiet for long.
 create view signs_of_life as
 select f.id as flow_run_id,
-       heartbeat.at is not null as has_heartbeats,
-       greatest(f.state_timestamp, heartbeat.at, tasks.last_at) > silent.before
-           or exists (select from public.log l where l.flow_run_id = f.id and l.timestamp > silent.before) as is_alive,
+       case when heartbeat.at is null then 3600
+            else least(greatest(3 * extract(epoch from heartbeat.every), 600), 3600) end::integer as lease_seconds,
        greatest(f.created, f.state_timestamp, heartbeat.at, tasks.last_at,
                 (select max(l.timestamp) from public.log l where l.flow_run_id = f.id)) as last_at
 from public.flow_run f
@@ -41,11 +40,7 @@ cross join lateral (
             -- Outside of these years two times may have no interval. A plain bound on the column would have PostgreSQL use its index.
             and extract(year from e.occurred) between 1 and 9999
           order by e.occurred desc limit 2) h
-) heartbeat
-cross join lateral (
-    select statement_timestamp() - case when heartbeat.at is null then interval '1 hour'
-                                        else least(greatest(3 * heartbeat.every, interval '10 minutes'), interval '1 hour') end as before
-) silent;
+) heartbeat;
 
 create view issues as
 select f.id,

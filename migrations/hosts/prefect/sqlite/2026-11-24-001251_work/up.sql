@@ -19,8 +19,8 @@ select d.id,
        case when d.paused or exists (select 1 from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
 from main.deployment d;
 
--- The last two heartbeats of each flow run. A process sends one every three minutes, unless its operator chose another time; it is silent
--- after three missed ones, and ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks show
+-- The last two heartbeats of each flow run. A process sends one every three minutes, unless its operator chose another time; it may miss three,
+-- and be silent for ten minutes. Without heartbeats (switched off, or an older Prefect) only its flow's log and its tasks show
 -- that it lives, and a flow may be quiet for long.
 create view heartbeats as
 select f.id as flow_run_id,
@@ -31,13 +31,12 @@ select f.id as flow_run_id,
         order by e.occurred desc limit 1 offset 1) as one_before_at
 from main.flow_run f;
 
--- Signs of life of each flow run. A value that is no time is no sign, and a flow run without any sign is never called silent.
+-- The last sign of life of each flow run, and for how long its process may be silent. A value that is no time is no sign, and a flow run without
+-- any sign is never called silent.
 create view signs_of_life as
 select f.id as flow_run_id,
-       h.last_at is not null as has_heartbeats,
-       max(coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''), coalesce(strftime('%Y-%m-%d %H:%M:%f', h.last_at), '')) > s.silent_before
-           or exists (select 1 from main.log l where l.flow_run_id = f.id and l.timestamp > s.silent_before)
-           or exists (select 1 from main.task_run t where t.flow_run_id = f.id and t.updated > s.silent_before) as is_alive,
+       case when h.last_at is null then 3600
+            else cast(min(max(3 * 86400 * coalesce(julianday(h.last_at) - julianday(h.one_before_at), 0), 600), 3600) as integer) end as lease_seconds,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(nullif(max(
            coalesce(strftime('%Y-%m-%d %H:%M:%f', f.created), ''),
            coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''),
@@ -46,12 +45,7 @@ select f.id as flow_run_id,
            coalesce(strftime('%Y-%m-%d %H:%M:%f', (select max(t.updated) from main.task_run t where t.flow_run_id = f.id)), '')
        ), ''), 'now')) as last_at
 from main.flow_run f
-join heartbeats h on h.flow_run_id = f.id
-join (
-    select flow_run_id, strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%d seconds', case when last_at is null then 3600
-        else min(max(3 * 86400 * coalesce(julianday(last_at) - julianday(one_before_at), 0), 600), 3600) end)) as silent_before
-    from heartbeats
-) s on s.flow_run_id = f.id;
+join heartbeats h on h.flow_run_id = f.id;
 
 create view issues as
 select f.id,

@@ -12,13 +12,12 @@ select a.id,
                 case coalesce(ended.type, f.state_type)
                     when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
                     when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
-            when life.is_alive then 'running'
-            when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
-            else 'interrupted: it shows nothing, and no heartbeat of it is known' end as status,
+            else 'running' end as status,
        strftime('%Y-%m-%dT%H:%M:%fZ', began.timestamp) as created_at,
-       case when f.state_id is not began.id then strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(ended.timestamp, f.state_timestamp))
-            when life.is_alive then null
-            else life.last_at end as finished_at
+       case when f.state_id is not began.id then strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(ended.timestamp, f.state_timestamp)) end as finished_at,
+       life.last_at as heartbeat_at,
+       life.lease_seconds,
+       null as lost
 from main.flow_run_state a
 join main.flow_run f on f.id = a.flow_run_id
 join signs_of_life life on life.flow_run_id = f.id
@@ -92,7 +91,7 @@ create trigger insert_wake instead of insert on wakes begin
         select 1 from issues i join agents a on a.id = i.assignee_agent_id join flow_run f on f.id = i.id
         where i.id = new.issue_id and a.id = new.agent_id and a.status = 'active' and f.state_type = 'RUNNING'
           and i.unreachable is null and i.obstacle is null
-          and not exists (select 1 from runs r where r.issue_id = i.id and r.status = 'running')
+          and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status = 'running' and r.lost is null)
     );
     insert into entered_states
     values (new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry', 'sweep: nobody was at work on it any more, so it is started once more',
