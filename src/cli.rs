@@ -7,8 +7,8 @@ mod read;
 pub use command_line::{
     AskerFlag, AttentionFlags, Cli, Command, CompletionsFlags, DemoAt, DemoFlags, EventFlags, ExemptCommand,
     ExemptName, HostCommand, HostFlags, HostShowFlags, HostVerifyFlags, ManFlags, McpFlags, MigrateFlags,
-    NotifyCommand, QuarantineCommand, SessionCommand, SessionFlags, StatusFlags, StepCommand, StepFlags, SubjectName,
-    WakeFlags, WatchCommand, WatchFlags,
+    NotifyCommand, QuarantineCommand, RunCommand, SessionCommand, SessionFlags, StatusFlags, StepCommand, StepFlags,
+    SubjectName, WakeFlags, WatchCommand, WatchFlags,
 };
 pub use help::{ManualSection, command, examples_of, manual_sections, page_of};
 pub use read::{read_subject, render_mistake};

@@ -8,6 +8,7 @@ mod look;
 mod man;
 mod open_database;
 mod run;
+mod runs;
 mod services;
 mod subjects;
 mod terminal;
@@ -67,6 +68,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Wake(flags)) => subjects::wake(flags, layout, environment),
         Some(Command::Session(command)) => subjects::session(command, layout, environment),
         Some(Command::Step(command)) => subjects::step(command, layout, environment),
+        Some(Command::Run(command)) => runs::run(command, layout, environment),
         Some(Command::Exempt(command)) => subjects::exempt(command, layout, environment),
         Some(Command::Quarantine(command)) => subjects::quarantine(command, layout, environment),
         Some(Command::Config) => config::run(layout, typed.file.as_deref(), environment),

@@ -17,6 +17,7 @@ use crate::store::work::candidates::Shard;
 use crate::store::work::exemptions::Exempts;
 pub use crate::store::work::exemptions::Until;
 use crate::store::work::outbox::Event;
+use crate::store::work::runs::RunEnd;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
 use crate::verify::Promise;
@@ -259,6 +260,7 @@ pub const EXEMPTS: Choice<Exempts> = Choice::all();
 pub const EVENTS: Choice<Event> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
 pub const HOST: Choice<&str> = Choice(folders::names, |name| name);
+pub const RUN_END: Choice<RunEnd> = Choice::all();
 /// What a host is verified by.
 pub const CHECK: Choice<Promise> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
@@ -398,6 +400,7 @@ mod tests {
         check(SWITCH);
         check(ESCALATION);
         check(NUDGES);
+        check(RUN_END);
     }
 
     const DEFAULT: &[Kind] = &[Session, Issue];

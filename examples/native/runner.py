@@ -3,6 +3,7 @@
 import os, sqlite3, subprocess, sys, uuid
 
 NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+LEASE = int(os.environ.get("LEASE_SECONDS", 300))
 db = sqlite3.connect(sys.argv[1], timeout=10, isolation_level=None)
 db.execute("pragma foreign_keys = on")
 
@@ -12,14 +13,24 @@ if wake is None:
     sys.exit(1)
 (wake_id, agent, issue, step), run = wake, str(uuid.uuid4())
 db.execute(f"update wakes set status = 'completed', updated_at = {NOW} where id = ?", [wake_id])
-db.execute("insert into runs (id, wake_id, agent_id, issue_id, plan_step_id, status) values (?, ?, ?, ?, ?, 'running')",
-           [run, wake_id, agent, issue, step])
+db.execute("insert into runs (id, wake_id, agent_id, issue_id, plan_step_id, status, heartbeat_at, lease_seconds) "
+           f"values (?, ?, ?, ?, ?, 'running', {NOW}, ?)", [run, wake_id, agent, issue, step, LEASE])
 db.execute("commit")
 
-worked = subprocess.run(sys.argv[2:], env={**os.environ, "ISSUE": issue or "", "STEP": step or ""}).returncode == 0
+work = subprocess.Popen(sys.argv[2:], env={**os.environ, "ISSUE": issue or "", "STEP": step or ""})
+while True:
+    try:
+        worked = work.wait(LEASE / 3) == 0
+        break
+    except subprocess.TimeoutExpired:  # three signs of life in the time of a lease
+        if not db.execute(f"update runs set heartbeat_at = {NOW} where id = ? and status = 'running'", [run]).rowcount:
+            work.terminate()
+            sys.exit(1)
 
 db.execute("begin immediate")
-db.execute(f"update runs set status = ?, finished_at = {NOW} where id = ?", ["succeeded" if worked else "failed", run])
+end = f"update runs set status = ?, finished_at = {NOW} where id = ? and status = 'running'"
+if not db.execute(end, ["succeeded" if worked else "failed", run]).rowcount:
+    sys.exit(1)  # a sweep has taken the run, and somebody else goes on with the work
 if worked and step:
     db.execute(f"update plan_steps set status = 'completed', updated_at = {NOW} where id = ?", [step])
 elif worked:

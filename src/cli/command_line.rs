@@ -8,12 +8,13 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Error, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, NUDGES, Until};
+use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, NUDGES, RUN_END, Until};
 use crate::report::Format;
 use crate::settings::TypedSettings;
 use crate::settings::resolve::{CommonFlags, HOW_IT_RUNS, ScopeFlags, SweepFlags};
 use crate::store::read::overview::Cursor;
 use crate::store::work::exemptions::Exempts;
+use crate::store::work::runs::RunEnd;
 use crate::supervisor::record::Nudges;
 use crate::verify::Promise;
 
@@ -55,6 +56,9 @@ pub enum Command {
     /// Skip a plan step, or give one up
     #[command(subcommand, arg_required_else_help = false)]
     Step(StepCommand),
+    /// Take a wake as a run, say that the run lives, or end the run
+    #[command(subcommand, arg_required_else_help = false)]
+    Run(RunCommand),
     /// Keep sweeps away from work that is in progress on purpose
     #[command(subcommand, arg_required_else_help = false)]
     Exempt(ExemptCommand),
@@ -289,6 +293,37 @@ pub enum StepCommand {
     Skip(StepFlags),
     /// Give up a plan step that is in progress
     Fail(StepFlags),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RunCommand {
+    /// Take the oldest wake that is queued, and print the run that begins with it, its issue and its step
+    Start(RunStartFlags),
+    /// Note that a run lives; the exit code is 1 if a sweep has taken the run
+    Heartbeat {
+        /// The run's id
+        #[arg(value_name = "RUN", value_parser = parse::non_empty)]
+        run: String,
+    },
+    /// End a run; the exit code is 1 if a sweep has taken the run
+    End {
+        /// The run's id
+        #[arg(value_name = "RUN", value_parser = parse::non_empty)]
+        run: String,
+        /// How the run ended
+        #[arg(value_name = "STATUS", value_parser = RUN_END)]
+        status: RunEnd,
+        /// The work is done as well: the issue goes to review, or the step is completed
+        #[arg(long)]
+        done: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RunStartFlags {
+    /// The run is lost when it shows no sign of life for longer, such as 5m [default: SWEEP_RUN_SILENT_AFTER]
+    #[arg(long, value_name = "TIME", value_parser = parse::whole_seconds)]
+    pub lease: Option<TimeDelta>,
 }
 
 #[derive(Debug, Args)]

@@ -33,6 +33,7 @@ struct Rights {
     to_exempt: Vec<Right>,
     to_release: Vec<Right>,
     to_watch: Vec<Right>,
+    to_run: Vec<Right>,
     to_take_up_session: Vec<Right>,
     to_take_up_issue: Vec<Right>,
     to_take_up_step: Vec<Right>,
@@ -74,13 +75,17 @@ pub enum Purpose {
     Ask(Request),
     /// To keep a session, beside sweeping.
     Watch,
+    /// To run agents, in sweep's own tables.
+    Run,
 }
 
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
-            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) | Purpose::Watch => Access::Write,
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) | Purpose::Watch | Purpose::Run => {
+                Access::Write
+            }
         }
     }
 
@@ -89,6 +94,7 @@ impl Purpose {
         let further: &[Right] = match self {
             Purpose::Measure => return named(&[&RIGHTS.to_look, &RIGHTS.to_measure]),
             Purpose::Watch => return named(&[&RIGHTS.to_watch]),
+            Purpose::Run => return named(&[&RIGHTS.to_run]),
             Purpose::Look => &[],
             Purpose::Explain => &RIGHTS.to_explain,
             Purpose::Show => &RIGHTS.to_show,
@@ -114,7 +120,7 @@ impl Purpose {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Exempt | Purpose::Release => {
                 &["called by views"]
             }
-            Purpose::Measure | Purpose::Watch => &[],
+            Purpose::Measure | Purpose::Watch | Purpose::Run => &[],
             Purpose::Sweep | Purpose::Ask(_) => &["called by views", "called by sweeps"],
         }
     }

@@ -1,5 +1,6 @@
 //! docs/native.md, from an empty database to recovered work: on PostgreSQL as it stands there, on SQLite as it says.
 
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -11,8 +12,9 @@ use super::Page;
 use super::blocks::Block;
 use super::comparison::{compare, expect_as_shown, turn};
 use super::reader::{Client, Reader};
-use crate::support::databases::{connect_server, database_url, new_database, run};
+use crate::support::databases::{connect_server, database_url, files, new_database, run};
 use crate::support::program::command_at;
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World, on_each_database};
 
 pub const GUIDE: &str = "docs/native.md";
@@ -106,9 +108,137 @@ fn each_wake_is_taken_once(world: &mut World, runner: &[&str]) {
 
 #[test]
 fn runners_side_by_side_take_each_wake_once() {
-    let example = |name: &str| format!("{}/examples/native/{name}", env!("CARGO_MANIFEST_DIR"));
     each_wake_is_taken_once(&mut World::new(On::Postgres), &[&example("runner.sh")]);
     let mut world = World::new(On::Sqlite);
     let file = world.url.trim_start_matches("sqlite://").to_owned();
     each_wake_is_taken_once(&mut world, &[&example("runner.py"), &file]);
+}
+
+fn example(name: &str) -> String {
+    format!("{}/examples/native/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Debian's Python has psycopg; another one that comes first may not.
+fn worker() -> Vec<String> {
+    vec!["/usr/bin/python3".to_owned(), example("worker.py"), "builder".to_owned()]
+}
+
+/// A world of each example, and the words with which it is started there.
+fn examples() -> [(World, Vec<String>); 3] {
+    let (shell, named, file) = (World::new(On::Postgres), World::new(On::Postgres), World::new(On::Sqlite));
+    let path = file.url.trim_start_matches("sqlite://").to_owned();
+    [(shell, vec![example("runner.sh")]), (named, worker()), (file, vec![example("runner.py"), path])]
+}
+
+/// A runner whose agent works until the file `done` is there. It has a process group, with its agent.
+struct Runner(std::process::Child);
+
+impl Runner {
+    fn start(world: &World, words: &[String], done: &str) -> Runner {
+        let work = ["sh", "-c", "until [ -e \"$0\" ]; do sleep 0.05; done", done];
+        let mut command = Command::new(&words[0]);
+        let command = command.args(&words[1..]).args(work).env("DATABASE_URL", &world.url).process_group(0);
+        Runner(command.env("LEASE_SECONDS", "300").spawn().expect("a runner"))
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), "--", &format!("-{}", self.0.id())]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    fn end(&mut self) {
+        self.0.wait().expect("an end");
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).output();
+        let _ = self.0.wait();
+    }
+}
+
+/// An issue for which a wake of the host's own is queued.
+fn woken(world: &mut World) -> Id {
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.issue_wake(&issue, &agent, "queued", 0);
+    issue
+}
+
+fn wait_for_run(world: &mut World) {
+    wait_until("the runner has taken the wake", || 1 == world.count("runs where status = 'running'"));
+}
+
+/// The runner's lease runs out: its last sign of life was long ago.
+fn lease_runs_out(world: &mut World) {
+    let long_ago = world.ago(6);
+    world.run(&format!("update runs set heartbeat_at = {long_ago} where status = 'running'"));
+}
+
+/// P19
+#[test]
+fn the_work_of_a_runner_that_is_killed_is_continued_once_and_completed_once() {
+    for (mut world, words) in examples() {
+        let issue = woken(&mut world);
+        let files = files().expect("a folder");
+        let (never, at_once) = (files.path().join("never"), files.path().to_owned());
+        let mut runner = Runner::start(&world, &words, never.to_str().expect("a path"));
+        wait_for_run(&mut world);
+        assert!(["healthy", "not examined"].contains(&world.sweep().outcome(&issue)), "it lives: {words:?}");
+        runner.signal("KILL");
+        runner.end();
+        lease_runs_out(&mut world);
+
+        assert_eq!(world.sweep().outcome(&issue), "continued", "{words:?}");
+        assert_eq!((world.sweep().outcome(&issue), world.wakes_for(&issue)), ("healthy", 1), "once: {words:?}");
+        Runner::start(&world, &words, at_once.to_str().expect("a path")).end();
+        assert_eq!(world.status("issues", &issue), "in_review", "{words:?}");
+        assert_eq!(world.sweep().outcome(&issue), "recovered", "{words:?}");
+        assert_eq!(world.count("runs where status = 'succeeded'"), 1);
+        assert_eq!(world.count("runs where status = 'interrupted'"), 1);
+    }
+}
+
+/// P19. The old process is stopped, as by a machine that sleeps, and goes on when another one has done its work.
+#[test]
+fn a_runner_that_was_stopped_and_goes_on_changes_nothing_of_what_another_one_did() {
+    for (mut world, words) in examples() {
+        let issue = woken(&mut world);
+        let files = files().expect("a folder");
+        let (later, at_once) = (files.path().join("later"), files.path().to_owned());
+        let mut old = Runner::start(&world, &words, later.to_str().expect("a path"));
+        wait_for_run(&mut world);
+        old.signal("STOP");
+        lease_runs_out(&mut world);
+        assert_eq!(world.sweep().outcome(&issue), "continued", "{words:?}");
+        Runner::start(&world, &words, at_once.to_str().expect("a path")).end();
+        world.set("issues", &issue, "status = 'done'");
+        let rows = |world: &mut World| {
+            let runs = world.texts("id || status || finished_at", "runs order by id");
+            (runs, world.texts("status || updated_at", "issues"))
+        };
+        let before = rows(&mut world);
+
+        std::fs::write(&later, "").expect("a file");
+        old.signal("CONT");
+        old.end();
+
+        assert_eq!(rows(&mut world), before, "{words:?}");
+    }
+}
+
+#[test]
+fn a_worker_that_starts_again_loses_what_it_left_at_once() {
+    let mut world = World::new(On::Postgres);
+    let issue = woken(&mut world);
+    let files = files().expect("a folder");
+    let words = worker();
+    let mut runner = Runner::start(&world, &words, files.path().join("never").to_str().expect("a path"));
+    wait_for_run(&mut world);
+    runner.signal("KILL");
+    runner.end();
+    assert!(["healthy", "not examined"].contains(&world.sweep().outcome(&issue)), "its lease holds");
+    Runner::start(&world, &words, "/").end();
+    assert_eq!((world.sweep().outcome(&issue), world.count("runs where status = 'interrupted'")), ("continued", 1));
 }
