@@ -602,7 +602,7 @@ from (
             cross join lateral (
         select * from runs r where r.wake_id = w.id and r.created_at < c.created_at order by r.created_at desc limit 2) r
         ) r
-        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and not coalesce(r.wake_id = c.wake_id, false)
     ) as reported_at
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
@@ -918,7 +918,7 @@ left join lateral (
 -- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
-from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+from sessions s where s.status = 'active' and (s.ended_at is null or coalesce(s.exit_code <> 0, true));
 
 -- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
 -- threshold. Whether the output repeats itself is decided in Rust.
@@ -928,7 +928,7 @@ select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
 from sessions s
 where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
-           then s.exit_code is distinct from 0
+           then coalesce(s.exit_code <> 0, true)
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - make_interval(secs => 1)

@@ -6,8 +6,8 @@
 create table sweep_host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
-    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
+    files text check (files is null or json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations text check (relations is null or json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
 ) strict;
 
 create table sweep_sweeps (
@@ -17,19 +17,19 @@ create table sweep_sweeps (
     started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     finished_at text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
-    counts text check (json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
+    counts text check (counts is null or json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
     exit_code      integer,  -- null: the sweep has not finished
     succeeded int check (succeeded in (false, true)) not null default false,  -- the sweep examined everything and did all that it had to
     partial int check (partial in (false, true)) not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
-    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
+    policy text check (policy is null or json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
     is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
     -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
     -- decisions.md#metrics-come-from-the-database
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
+    ledger_counts text check (ledger_counts is null or json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
 ) strict;
 create index sweep_sweeps_started_at on sweep_sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
@@ -79,7 +79,7 @@ create table sweep_policy (
     clock_ahead_max_seconds real not null check (clock_ahead_max_seconds between 0 and 1e10),
     attempts_max integer not null check (0 <= attempts_max),
     attempts_per_day_max integer not null check (0 <= attempts_per_day_max),
-    vocabulary text check (json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
+    vocabulary text check (vocabulary is null or json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
 ) strict;
 
 -- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
@@ -119,7 +119,7 @@ create table sweep_notifications (
     part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: the notification is about the whole kind
     sweep_id text not null,
-    details text check (json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
+    details text check (details is null or json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     message_id text,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
@@ -139,7 +139,7 @@ create index sweep_notifications_of_wakes on sweep_notifications (destination, p
 
 -- The reasons for a subject's state: the state that each means, and its text for people.
 create temp view board_texts as
-select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+select r.key as reason, json_extract(r.value, '$.state') as state, json_extract(r.value, '$.text') as text
 from policy p cross join json_each(p.vocabulary, '$.reasons') r;
 
 -- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
@@ -450,7 +450,7 @@ from (
         from (
             select * from (select r.* from runs r where r.issue_id = i.id and r.created_at < c.created_at order by r.created_at desc limit 100) r
         ) r
-        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and not coalesce(r.wake_id = c.wake_id, false)
     ) as reported_at
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'

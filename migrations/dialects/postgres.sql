@@ -31,6 +31,7 @@
 {%- macro before(at, seconds) %}{{ at }} - make_interval(secs => {{ seconds }}){% endmacro -%}
 {%- macro after(at, seconds) %}{{ at }} + make_interval(secs => {{ seconds }}){% endmacro -%}
 {%- macro entries(document, member) %}jsonb_each({{ document }} -> '{{ member }}'){% endmacro -%}
+{%- macro member(document, name) %}{{ document }} ->> '{{ name }}'{% endmacro -%}
 {%- macro is_one_of(status, list) %}(p.vocabulary -> '{{ list }}' ? {{ status }}) is true{% endmacro -%}
 {#- Reads the facts of one subject, and the reason that `branches` find; a null key reads nothing. `offset 0` keeps the planner from a join, which
     would read the facts of all subjects that ever were. `once`: compute all facts first, once, instead of each time a branch asks for one. -#}

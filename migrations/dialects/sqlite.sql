@@ -1,4 +1,5 @@
-{#- SQLite's words for the names that postgres.sql defines. A time is text in UTC, to the millisecond. -#}
+{#- SQLite's words for the names that postgres.sql defines. A time is text in UTC, to the millisecond. Other programs open the file with a
+    SQLite of their own, of 3.37 or later: one word in the schema that theirs does not know keeps the whole file from them. -#}
 {#- In another program's file, ids that are numbers stay numbers: its indexes serve no text. -#}
 {%- set id = "integer" if own and id in ["integer", "bigint"] else "text" -%}
 {%- set uuid = "text" -%}
@@ -24,17 +25,20 @@
 {%- set now_of_transaction = now -%}
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}
 {%- macro calendar_time(column) %}{{ time(column) }}{% endmacro -%}
-{%- macro json(column) %}{{ column }} text check (json_valid({{ column }})){% endmacro -%}
+{#- Asks for null first: before SQLite 3.45, null is no valid JSON. -#}
+{%- macro is_json(column) %}{{ column }} is null or json_valid({{ column }}){% endmacro -%}
+{%- macro json(column) %}{{ column }} text check ({{ is_json(column) }}){% endmacro -%}
 {#- `int`, since an `integer` primary key would be the number of the row. -#}
 {%- macro flag(column) %}{{ column }} int check ({{ column }} in (false, true)){% endmacro -%}
 {%- macro before(at, seconds) %}strftime({{ format }}, {{ at }}, printf('-%f seconds', {{ seconds }})){% endmacro -%}
 {%- macro after(at, seconds) %}strftime({{ format }}, {{ at }}, printf('+%f seconds', {{ seconds }})){% endmacro -%}
 {%- macro entries(document, member) %}json_each({{ document }}, '$.{{ member }}'){% endmacro -%}
+{%- macro member(document, name) %}json_extract({{ document }}, '$.{{ name }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ list }}')){% endmacro -%}
 {%- macro details_of(kind) %}{{ kind }}_details d on d.subject_id = w.subject_id and d.reason = w.reason{% endmacro -%}
 {%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}{% endmacro -%}
 {%- macro attempts_used_up(kind) %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endmacro -%}
-{%- macro short_json(column, characters) %}{{ column }} text check (json_valid({{ column }}) and {{ is_short(column, characters) }}){% endmacro -%}
+{%- macro short_json(column, characters) %}{{ column }} text check ({{ is_json(column) }} and {{ is_short(column, characters) }}){% endmacro -%}
 {%- macro short_id(column) %}{{ column }} {{ id }} check ({{ is_short(column, 1000) }}){% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text check ({{ is_short(column, characters) }}){% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(

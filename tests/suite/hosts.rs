@@ -11,6 +11,7 @@ mod invented_schemas;
 mod managed_servers;
 mod migrations;
 mod null_facts;
+mod old_sqlite;
 mod paperclip;
 mod paperclip_sessions;
 mod server_setups;

@@ -2,7 +2,7 @@
 
 -- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
-select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+select r.key as reason, {{ member("r.value", "state") }} as state, {{ member("r.value", "text") }} as text
 from {{ policy }} p cross join {{ entries("p.vocabulary", "reasons") }} r;
 
 -- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.

@@ -3,7 +3,7 @@
 -- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
-from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+from sessions s where s.status = 'active' and (s.ended_at is null or coalesce(s.exit_code <> 0, true));
 
 -- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
 -- threshold. Whether the output repeats itself is decided in Rust.
@@ -13,7 +13,7 @@ select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
 from sessions s
 where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
-           then s.exit_code is distinct from 0
+           then coalesce(s.exit_code <> 0, true)
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < {{ before(at_statement, 1) }}

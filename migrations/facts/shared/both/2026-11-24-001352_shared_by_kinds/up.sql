@@ -115,7 +115,7 @@ from (
             {{ some_of("runs", "r", "r.wake_id = w.id and r.created_at < c.created_at", "r.created_at desc", 2) }}
 {%- endif %}
         ) r
-        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and not coalesce(r.wake_id = c.wake_id, false)
     ) as reported_at
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
