@@ -3,6 +3,8 @@
 use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::step::STEP_STALLED_AFTER;
+
 /// The limits of what a sweep does by itself; durations are not negative. In JSON they are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -59,7 +61,7 @@ impl Default for Policy {
         Policy {
             orphan_grace: TimeDelta::minutes(2),
             grace_after_run: None,
-            step_stalled_after: TimeDelta::minutes(30),
+            step_stalled_after: STEP_STALLED_AFTER,
             session_silent_after: TimeDelta::minutes(5),
             run_silent_after: TimeDelta::hours(1),
             session_waiting_after: TimeDelta::seconds(10),

@@ -3,6 +3,24 @@
 //!
 //! A stalled step is acted upon only when nothing is on its way: a step whose wake is pending, or on which a run
 //! works, is left to them.
+//!
+//! A control plane of your own asks the same of its steps, without a database and at any moment:
+//!
+//! ```
+//! use chrono::{DateTime, TimeDelta, Utc};
+//! use sweep::rules::Id;
+//! use sweep::rules::step::{STEP_STALLED_AFTER, Step, detect_stalled_steps, is_plan_stalled};
+//!
+//! let now: DateTime<Utc> = "2026-11-22T12:00:00Z".parse().unwrap();
+//! let before = |minutes| now - TimeDelta::minutes(minutes);
+//! let steps = [
+//!     Step::new(Id("plan".to_owned()), "completed", Some(before(90)), before(50)),
+//!     Step::new(Id("build".to_owned()), "in_progress", Some(before(50)), before(1)),
+//!     Step::new(Id("ship".to_owned()), "pending", None, before(90)),
+//! ];
+//! assert_eq!(detect_stalled_steps(&steps, now, STEP_STALLED_AFTER), [Id("build".to_owned())]);
+//! assert!(is_plan_stalled("executing", &steps, now, STEP_STALLED_AFTER));
+//! ```
 
 use std::sync::Arc;
 
@@ -14,7 +32,10 @@ use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pendi
 use super::issue::tried;
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason, UnendedRuns};
 
-/// One step of a plan, as it stands.
+/// How long a step is in progress before it is stalled, unless it, its plan or the operator says otherwise.
+pub const STEP_STALLED_AFTER: TimeDelta = TimeDelta::minutes(30);
+
+/// One step of a plan, as it stands. `Step::new` takes all that the rules ask for; people read the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub id: Id,
@@ -22,8 +43,8 @@ pub struct Step {
     pub title: String,
     /// As stored.
     pub status: String,
-    /// `started_at`, or `updated_at` when null.
-    pub since: DateTime<Utc>,
+    pub started_at: Option<DateTime<Utc>>,
+    pub updated_at: DateTime<Utc>,
     /// Its own threshold, else its plan's.
     pub stalled_after: Option<TimeDelta>,
 }
@@ -115,8 +136,19 @@ impl StepFacts {
 }
 
 impl Step {
+    /// The first step of its plan, without a title and without a threshold of its own.
+    pub fn new(id: Id, status: &str, started_at: Option<DateTime<Utc>>, updated_at: DateTime<Utc>) -> Step {
+        let status = status.to_owned();
+        Step { id, position: 1, title: String::new(), status, started_at, updated_at, stalled_after: None }
+    }
+
+    /// Since when it is in progress: a step that nobody dated when it was started is as old as its last change.
+    pub fn since(&self) -> DateTime<Utc> {
+        self.started_at.unwrap_or(self.updated_at)
+    }
+
     fn is_stalled(&self, now: DateTime<Utc>, threshold: TimeDelta) -> bool {
-        is_in_progress(&self.status) && self.stalled_after.unwrap_or(threshold) < now - self.since
+        is_in_progress(&self.status) && self.stalled_after.unwrap_or(threshold) < now - self.since()
     }
 }
 
@@ -192,7 +224,7 @@ impl PlanProgress {
             _ => {}
         }
         if step.is_stalled(self.now, self.threshold) {
-            self.stuck_since = self.stuck_since.into_iter().chain([step.since]).min();
+            self.stuck_since = self.stuck_since.into_iter().chain([step.since()]).min();
         }
     }
 

@@ -46,12 +46,9 @@ fn issue() -> IssueFacts {
 fn step() -> StepFacts {
     StepFacts {
         step: Step {
-            id: Id("s".to_owned()),
             position: 2,
             title: "Pack".to_owned(),
-            status: "in_progress".to_owned(),
-            since: at(0),
-            stalled_after: None,
+            ..Step::new(Id("s".to_owned()), "in_progress", None, at(0))
         },
         tenant: "acme".to_owned(),
         identifier: "Launch #2".to_owned(),

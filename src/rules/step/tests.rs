@@ -9,8 +9,8 @@ fn at(minutes: i64) -> DateTime<Utc> {
 
 /// In progress for two hours.
 fn step() -> Step {
-    let (id, title, status) = (Id("s".to_owned()), "Pack".to_owned(), "in_progress".to_owned());
-    Step { id, position: 1, title, status, since: at(-120), stalled_after: None }
+    let step = Step::new(Id("s".to_owned()), "in_progress", Some(at(-120)), at(-1));
+    Step { title: "Pack".to_owned(), ..step }
 }
 
 fn with(position: i32, status: &str) -> Step {
@@ -52,6 +52,22 @@ fn a_step_is_stalled_when_in_progress_for_longer_than_its_threshold(
 }
 
 #[rstest]
+#[case::started_long_ago_and_changed_since(Some(-120), -1, true)]
+#[case::started_just_now_and_changed_long_ago(Some(-1), -120, false)]
+#[case::without_a_start_and_changed_long_ago(None, -120, true)]
+#[case::without_a_start_and_changed_just_now(None, -1, false)]
+fn a_step_is_as_old_as_its_start_and_without_one_as_its_last_change(
+    #[case] started: Option<i64>,
+    #[case] updated: i64,
+    #[case] expected: bool,
+) {
+    let step = Step::new(Id("s".to_owned()), "in_progress", started.map(at), at(updated));
+    let found = detect_stalled_steps(std::slice::from_ref(&step), at(0), STEP_STALLED_AFTER);
+    assert_eq!(found, if expected { vec![step.id.clone()] } else { vec![] });
+    assert_eq!(is_plan_stalled("executing", &[step], at(0), STEP_STALLED_AFTER), expected);
+}
+
+#[rstest]
 #[case::pending("pending")]
 #[case::completed("completed")]
 #[case::skipped("skipped")]
@@ -77,8 +93,8 @@ fn only_an_open_plan_can_be_stalled(#[case] status: &str, #[case] expected: bool
 #[rstest]
 #[case::a_run_works_on_it(StepFacts { runs: UnendedRuns::live(), ..stalled() }, Reason::LiveRun)]
 #[case::a_wake_is_queued(StepFacts { pending_wake_since: Some(at(-5)), ..stalled() }, Reason::PendingWake)]
-#[case::within_its_threshold(StepFacts { step: Step { since: at(-30), ..step() }, ..stalled() }, Reason::Recent)]
-#[case::started_in_the_future(StepFacts { step: Step { since: at(600), ..step() }, ..stalled() }, Reason::Recent)]
+#[case::within_its_threshold(StepFacts { step: Step { started_at: Some(at(-30)), ..step() }, ..stalled() }, Reason::Recent)]
+#[case::started_in_the_future(StepFacts { step: Step { started_at: Some(at(600)), ..step() }, ..stalled() }, Reason::Recent)]
 fn a_step_on_which_something_is_under_way_is_left(#[case] facts: StepFacts, #[case] reason: Reason) {
     assert_eq!(decide(&facts, &Policy::default()).decision, Decision::Leave(reason));
 }

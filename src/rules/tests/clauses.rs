@@ -6,12 +6,9 @@ use crate::rules::step::{Step, StepFacts};
 pub fn stalled() -> StepFacts {
     StepFacts {
         step: Step {
-            id: Id("s".to_owned()),
             position: 2,
             title: "Pack".to_owned(),
-            status: "in_progress".to_owned(),
-            since: at(-60),
-            stalled_after: None,
+            ..Step::new(Id("s".to_owned()), "in_progress", None, at(-60))
         },
         tenant: "acme".to_owned(),
         identifier: "Launch #2".to_owned(),

@@ -169,14 +169,12 @@ fn read_progress(db: &mut Db, plan: &Id, now: DateTime<Utc>, threshold: TimeDelt
     let mut progress = PlanProgress::new(now, threshold);
     let add = |row: QueryResult<Row>| {
         row.map(|(at, stored, since, seconds)| {
+            // A time that cannot be read makes no step stalled.
+            let since = since.instant().unwrap_or(now);
             progress.add(&Step {
-                id: Id(String::new()),
                 position: at,
-                title: String::new(),
-                status: stored.0,
-                // One that cannot be read makes no step stalled.
-                since: since.instant().unwrap_or(now),
                 stalled_after: own_threshold(seconds),
+                ..Step::new(Id(String::new()), &stored.0, None, since)
             });
         })
     };

@@ -291,13 +291,13 @@ fn holders(db: &mut Db, plans: Vec<Id>, policy: &Policy) -> QueryResult<BTreeMap
 impl FromColumns for StepFacts {
     fn from_columns(columns: &mut impl Columns) -> Result<StepFacts> {
         let history = read_history_with_wakes(columns)?;
+        let (id, status): (Id, String) = (columns.get("subject_id")?, columns.get("status")?);
         let step = Step {
-            id: columns.get("subject_id")?,
             position: columns.get("position")?,
             title: columns.get("title")?,
-            status: columns.get("status")?,
-            since: history.idle_since,
             stalled_after: own_threshold(columns.get("stalled_after_seconds")?),
+            // The view has chosen between the two times.
+            ..Step::new(id, &status, None, history.idle_since)
         };
         Ok(StepFacts {
             step,
