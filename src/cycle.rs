@@ -4,6 +4,7 @@
 //! sweeps: a receiver that is slow takes no database's share.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -153,7 +154,8 @@ fn reading(of: &Found, swept: &Result<Summary>, timeouts: &Timeouts, cancel: &Ca
         Err(error) if conclusion_of(error) == Conclusion::Unavailable => Err(anyhow!("{error:#}")),
         Ok(_) | Err(_) => {
             let is_to_end = || cancel.is_set();
-            read_within(Patience::until(&is_to_end, of.url.patience(timeouts.question())), &of.url, timeouts)
+            let patience = Patience::until(&is_to_end, of.url.patience(timeouts.question()));
+            read_within(patience, &of.url, timeouts, &Arc::default())
         }
     }
 }

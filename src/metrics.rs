@@ -185,6 +185,7 @@ impl Exposition {
             kinds,
             last_success_at,
             last_sweep,
+            work,
             quarantined,
             recoveries,
             false_rescues,
@@ -197,6 +198,10 @@ impl Exposition {
             "End of the latest sweep of everything that did all it had to, all its shards included; absent: never";
         self.value("last_success_timestamp_seconds", help, last_success_at.map(seconds));
         last_sweep.iter().for_each(|last_sweep| self.last_sweep(last_sweep));
+        let states =
+            work.iter().flat_map(|(kind, states)| states.iter().map(|(state, n)| ([kind.name(), state.name()], *n)));
+        let help = "Subjects that are in progress, or that an escalation blocked, by their state now";
+        self.family("work_subjects", help, ["kind", "state"], states);
         let of =
             |counts: &BTreeMap<String, i64>, kind: Kind| Some(counts.get(kind.name()).copied().unwrap_or_default());
         let help = "Subjects that sweeps no longer examine, since they failed again and again";

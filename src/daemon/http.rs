@@ -1,6 +1,7 @@
 //! What those who ask are answered over plain HTTP: /healthz, /readyz and /metrics, for the machine itself, unless
 //! another address is configured. The page is served there as well, if that is wanted.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::http;
 use crate::metrics::{self, Condition, DaemonState, DatabaseState};
 use crate::page::{self, PageOptions, Viewed};
 use crate::store::connect::databases::Found;
-use crate::store::read::metrics::read_from;
+use crate::store::read::metrics::{KeptWork, read_from, refresh};
 use crate::text::redact;
 
 /// How the daemon is.
@@ -72,9 +73,9 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 #[derive(Clone)]
 struct HttpAnswers {
     health: Receiver<Health>,
-    /// Held by the request that reads metrics: however many ask, and however slow a database is, there is one
+    /// How the work of each database stands, by the key of its URL. Held by the request that reads metrics: however many ask, and however slow a database is, there is one
     /// connection.
-    turn: Arc<Mutex<()>>,
+    kept: Arc<Mutex<BTreeMap<String, Arc<KeptWork>>>>,
 }
 
 /// Serves from now on, until the runtime ends; says where.
@@ -85,7 +86,7 @@ pub fn serve(address: SocketAddr, health: Receiver<Health>, page: Option<PageOpt
         .route("/healthz", get(async |State(of): State<HttpAnswers>| answer(of.health.borrow().illness())))
         .route("/readyz", get(async |State(of): State<HttpAnswers>| answer(of.health.borrow().unreadiness())))
         .route("/metrics", get(metrics))
-        .with_state(HttpAnswers { health: health.clone(), turn: Arc::default() });
+        .with_state(HttpAnswers { health: health.clone(), kept: Arc::default() });
     // Other addresses have any name: Kubernetes asks a pod by its address.
     let router = if http::is_local(bound) { router.layer(from_fn(http::check_host)) } else { router };
     listening.serve(match page {
@@ -113,15 +114,20 @@ async fn metrics(State(answers): State<HttpAnswers>) -> Response {
         daemon.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
     let mut readings = Vec::new();
     let reading = async {
-        let turn = answers.turn.lock_owned().await;
+        let mut kept = answers.kept.lock_owned().await;
         let (sender, mut read) = unbounded_channel();
         spawn_blocking(move || {
-            let _turn = turn;
-            for Found { short_name, url, .. } in databases {
-                match read_from(&url, &timeouts) {
-                    Ok(reading) => drop(sender.send((short_name, reading))),
-                    Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
+            let log = |error| debug!("metrics: {}", redact(&format!("{error:#}")));
+            for Found { short_name, url, .. } in &databases {
+                match read_from(url, &timeouts, kept.entry(url.key()).or_default()) {
+                    Ok(reading) => drop(sender.send((short_name.clone(), reading))),
+                    Err(error) => log(error),
                 }
+            }
+            // The answer is complete, and what is slow to count is counted for those that follow.
+            drop(sender);
+            for Found { url, .. } in &databases {
+                refresh(url, &timeouts, kept.entry(url.key()).or_default()).unwrap_or_else(log);
             }
         });
         // What was read until now is there although a database does not answer.

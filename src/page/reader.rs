@@ -237,7 +237,7 @@ impl Reader {
     /// Counts the days anew, for the answers that follow, if that is due and nobody does.
     fn count_days(&self, database: &Found, viewed: &Viewed) {
         let Ok(turn) = Arc::clone(&self.counting).try_lock_owned() else { return };
-        if self.days.are_due() {
+        if self.days.is_due() {
             let (days, database, timeouts) = (Arc::clone(&self.days), database.url.clone(), viewed.timeouts);
             spawn_blocking(move || {
                 let _turn = turn;

@@ -3,6 +3,7 @@
 mod board;
 mod effect;
 mod items;
+mod kept;
 pub mod metrics;
 mod next_sweep;
 pub mod overview;

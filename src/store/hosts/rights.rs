@@ -64,7 +64,7 @@ pub enum Purpose {
     Explain,
     /// To show the state of all the work.
     Show,
-    /// To read the metrics: no row of the host's.
+    /// To read the metrics: how many of the host's rows are in which state, and no row.
     Measure,
     Sweep,
     /// To give exemptions and take them back.
@@ -83,7 +83,7 @@ impl Purpose {
     pub fn access(self) -> Access {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
-            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) | Purpose::Watch | Purpose::Run => {
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) |  &[],=>Purpose::Watch | Purpose::Run => &[],| Purpose::Run => {
                 Access::Write
             }
         }
@@ -92,7 +92,10 @@ impl Purpose {
     /// The rights that are needed for it, each as its relation and its privilege, and once.
     fn rights(self) -> Vec<(String, String)> {
         let further: &[Right] = match self {
-            Purpose::Measure => return named(&[&RIGHTS.to_look, &RIGHTS.to_measure]),
+            Purpose::Measure => {
+                let states = Kind::ALL.iter().map(|kind| (format!("{kind}_states"), "SELECT".to_owned()));
+                return states.chain(named(&[&RIGHTS.to_look, &RIGHTS.to_measure])).collect();
+            }
             Purpose::Watch => return named(&[&RIGHTS.to_watch]),
             Purpose::Run => return named(&[&RIGHTS.to_run]),
             Purpose::Look => &[],
@@ -117,10 +120,13 @@ impl Purpose {
     /// The comments of the functions that are called for it, as deploy/postgres/role.sql reads them too.
     fn functions(self) -> &'static [&'static str] {
         match self {
-            Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Exempt | Purpose::Release => {
-                &["called by views"]
-            }
-            Purpose::Measure | Purpose::Watch | Purpose::Run => &[],
+            Purpose::Look
+            | Purpose::Explain
+            | Purpose::Show
+            | Purpose::Measure
+            | Purpose::Exempt
+            | Purpose::Release => &["called by views"],
+            Purpose::Watch => &[],
             Purpose::Sweep | Purpose::Ask(_) => &["called by views", "called by sweeps"],
         }
     }

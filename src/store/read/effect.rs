@@ -1,10 +1,9 @@
 //! What sweeps achieved: what came of continuations, how many exemptions there are, and what sweeps did on each day of
 //! the last four weeks. Days are those of UTC. What a person asked for is not counted in them. Days that are slow to
-//! count are kept for those who look again and again.
+//! count are kept.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant as Clock};
+use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
@@ -18,6 +17,7 @@ use crate::store::connect::open::Url;
 use crate::store::db::schema::{exemptions, false_rescues, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, sql};
 use crate::store::hosts::rights::Purpose;
+use crate::store::read::kept::Kept;
 use crate::store::read::snapshot;
 use crate::store::work::ledger::Action;
 use crate::store::{Db, Timeouts};
@@ -130,7 +130,7 @@ pub struct Day {
 const FALSE_RESCUES: &str = "false_rescues";
 
 /// Counts each of the days, also those on which nothing was done; the oldest first.
-fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
+pub(super) fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
     let first = (now - TimeDelta::days(DAYS as i64 - 1)).date_naive();
     let day_of = |column: &str| match db {
         Db::Postgres(_) => format!("({column} AT TIME ZONE 'UTC')::date"),
@@ -190,40 +190,10 @@ impl Day {
     }
 }
 
-/// Days that are counted faster are counted each time.
-const SLOW: Duration = Duration::from_millis(50);
-
-/// For how many times as long as counting took the days are kept: counting costs a fiftieth of the time.
-const KEPT_FOR: u32 = 50;
-
-/// Days that were counted longer ago are not shown, however slow it is to count them.
-const OLD: TimeDelta = TimeDelta::hours(12);
-
-/// The days of one database, with how long it took to count them.
-#[derive(Debug, Default)]
-pub struct KeptDays(Mutex<Option<Counted>>);
-
-#[derive(Clone, Debug)]
-struct Counted {
-    days: Vec<Day>,
-    /// The database's clock.
-    counted_at: DateTime<Utc>,
-    since: Clock,
-    took: Duration,
-}
+/// The days of one database.
+pub type KeptDays = Kept<Vec<Day>>;
 
 impl KeptDays {
-    /// The days that are kept, with when they were counted; else they are counted now, in the snapshot of the rest.
-    pub(super) fn read(&self, db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Day>, Option<DateTime<Utc>>)> {
-        let kept = self.get().filter(|kept| SLOW <= kept.took && (now - kept.counted_at).abs() < OLD);
-        kept.map_or_else(|| Ok((self.count(db, now)?, None)), |kept| Ok((kept.days, Some(kept.counted_at))))
-    }
-
-    /// Whether it is time to count them again, which nobody who asks needs to wait for.
-    pub fn are_due(&self) -> bool {
-        self.get().is_some_and(|kept| SLOW <= kept.took && KEPT_FOR * kept.took < kept.since.elapsed())
-    }
-
     /// Counts the days again.
     pub fn refresh(self: Arc<Self>, url: &Url, timeouts: &Timeouts) -> Result<()> {
         let its_timeouts = *timeouts;
@@ -231,21 +201,9 @@ impl KeptDays {
             let mut store = url.open_to(Purpose::Show)?;
             snapshot(&mut store.db, &its_timeouts, |db| {
                 let now = db.now()?;
-                self.count(db, now)?;
+                self.count(now, || count_days(db, now))?;
                 Ok(())
             })
         })
-    }
-
-    fn count(&self, db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
-        let began = Clock::now();
-        let days = count_days(db, now)?;
-        let kept = Counted { days: days.clone(), counted_at: now, since: Clock::now(), took: began.elapsed() };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
-        Ok(days)
-    }
-
-    fn get(&self) -> Option<Counted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

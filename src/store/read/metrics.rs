@@ -1,22 +1,26 @@
 //! What is measured, as the database has it: in one snapshot, the same to every process that asks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists, min, not};
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
 
 use crate::conclusion::Conclusion;
 use crate::rules::Kind;
+use crate::rules::board::BoardState;
 use crate::store::connect::open::patience::Patience;
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::BoardLimits;
 use crate::store::read::effect::count_false_rescues;
+use crate::store::read::kept::Kept;
 use crate::store::read::sweeper::{SweepRow, last_success, latest_whole};
+use crate::store::read::{BoardLimits, snapshot};
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
 use crate::store::work::ledger::{self, Action, Totals};
 use crate::store::work::outbox::{Destination, waiting};
@@ -32,6 +36,7 @@ pub struct Reading {
     pub kinds: Vec<Kind>,
     pub last_success_at: Option<DateTime<Utc>>,
     pub last_sweep: Option<LastSweep>,
+    pub work: Work,
     /// How many rows of each kind are in quarantine.
     pub quarantined: BTreeMap<String, i64>,
     pub recoveries: Totals,
@@ -43,6 +48,12 @@ pub struct Reading {
     pub stuck_wakes: StuckWakes,
     pub outbox: Outbox,
 }
+
+/// How many subjects of each kind are in which of its states, also where none is.
+pub type Work = BTreeMap<Kind, BTreeMap<BoardState, i64>>;
+
+/// How the work of one database stands, for a process that reads the metrics again and again.
+pub type KeptWork = Kept<Work>;
 
 /// Subjects of which people were notified, and nothing has come of it yet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,20 +92,36 @@ pub struct Outbox {
 }
 
 /// Connects and reads.
-pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
-    read_within(Patience::of(url.patience(timeouts.question())), url, timeouts)
+pub fn read_from(url: &Url, timeouts: &Timeouts, kept: &Arc<KeptWork>) -> Result<Reading> {
+    read_within(Patience::of(url.patience(timeouts.question())), url, timeouts, kept)
 }
 
 /// Connects and reads within this patience.
-pub fn read_within(patience: Patience, url: &Url, timeouts: &Timeouts) -> Result<Reading> {
-    let its_timeouts = *timeouts;
+pub fn read_within(patience: Patience, url: &Url, timeouts: &Timeouts, kept: &Arc<KeptWork>) -> Result<Reading> {
+    let (its_timeouts, kept) = (*timeouts, Arc::clone(kept));
     url.ask_within(patience, move |url| {
         let mut store = url.open_to(Purpose::Measure)?;
-        read(&mut store, &its_timeouts).map_err(|error| url.explain(error))
+        read(&mut store, &its_timeouts, &kept).map_err(|error| url.explain(error))
     })
 }
 
-pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
+/// Counts the work anew, if that is due: nobody waits for it.
+pub fn refresh(url: &Url, timeouts: &Timeouts, kept: &Arc<KeptWork>) -> Result<()> {
+    if !kept.is_due() {
+        return Ok(());
+    }
+    let (its_timeouts, kept) = (*timeouts, Arc::clone(kept));
+    url.ask(timeouts, move |url| {
+        let Store { mut db, kinds, .. } = url.open_to(Purpose::Measure)?;
+        snapshot(&mut db, &its_timeouts, |db| {
+            let now = db.now()?;
+            kept.count(now, || count_work(db, &kinds))?;
+            Ok(())
+        })
+    })
+}
+
+pub fn read(store: &mut Store, timeouts: &Timeouts, kept: &KeptWork) -> Result<Reading> {
     let Store { db, kinds, .. } = store;
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
         let read_at = db.now()?;
@@ -105,6 +132,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
             kinds: kinds.clone(),
             last_success_at: last_success(db, read_at)?,
             last_sweep: LastSweep::of(&latest_whole(db, read_at)?),
+            work: kept.read(read_at, || count_work(db, kinds))?.0,
             quarantined: quarantined(db)?,
             recoveries: ledger::read_totals(db, read_at)?,
             false_rescues: count_false_rescues(db, read_at)?,
@@ -141,6 +169,38 @@ impl LastSweep {
             kinds,
         })
     }
+}
+
+/// Counts the work in the states that boards show, and with it the issues that escalations blocked. The DSL knows no view
+/// of each kind.
+fn count_work(db: &mut Db, kinds: &[Kind]) -> QueryResult<Work> {
+    let mut work = Work::new();
+    for &kind in kinds {
+        let blocked = match kind {
+            Kind::Issue => {
+                format!(" UNION ALL SELECT '{}', count(*) FROM escalated_issues", BoardState::Escalated.name())
+            }
+            Kind::Step | Kind::Session => String::new(),
+        };
+        let counts = format!("SELECT state, count(*) AS subjects FROM {kind}_states GROUP BY state{blocked}");
+        let states = BoardState::ALL.iter().filter(|state| state.is_of(kind));
+        let of_kind = work.entry(kind).or_insert_with(|| states.map(|state| (*state, 0)).collect());
+        for InState { state, subjects } in diesel::sql_query(counts).load::<InState>(db)? {
+            // A state that this version does not know is one of a newer one's.
+            let known = state.and_then(|state| BoardState::parse(&state.0));
+            known.into_iter().for_each(|state| *of_kind.entry(state).or_default() += subjects);
+        }
+    }
+    Ok(work)
+}
+
+/// How many subjects of a kind are in a state.
+#[derive(QueryableByName)]
+struct InState {
+    #[diesel(sql_type = Nullable<Text>)]
+    state: Option<LossyText>,
+    #[diesel(sql_type = BigInt)]
+    subjects: i64,
 }
 
 fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {

@@ -23,6 +23,7 @@ use crate::store::db::types::{IdType, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
 use crate::store::read::board::{Boards, counts_of_kinds, most_urgent};
 pub use crate::store::read::board::{Counts, Share};
+use crate::store::read::effect::count_days;
 pub use crate::store::read::effect::{Day, Effect, Exemptions, KeptDays};
 use crate::store::read::effect::{count_exemptions, read_effect};
 pub use crate::store::read::items::{Item, ItemKind};
@@ -215,7 +216,7 @@ impl OverviewPart for Attention {
         add_help(&mut items, db, inquiry, sources.database_argument)?;
         let (tenants, tenants_total) = most_urgent(boards.work.tenants.values());
         let (agents, agents_total) = most_urgent(boards.work.agents.values());
-        let (days, days_counted_at) = sources.days.read(db, inquiry.now)?;
+        let (days, days_counted_at) = sources.days.read(inquiry.now, || count_days(db, inquiry.now))?;
         Ok(Attention {
             items: together(items),
             items_total,

@@ -8,6 +8,7 @@ mod text_format;
 pub use text_format::samples;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use sweep::conclusion::Conclusion;
@@ -21,7 +22,8 @@ use sweep::sweep::Options;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn reading(world: &World) -> Reading {
-    read_from(&Url::parse(&world.url).expect("a URL"), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
+    let url = Url::parse(&world.url).expect("a URL");
+    read_from(&url, &Timeouts::default(), &Arc::default()).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// The metrics by name and labels, without `sweep_`.
@@ -92,6 +94,32 @@ on_each_host! {
         assert!((3600.0..3800.0).contains(&idle), "{idle}");
         assert_eq!(measured.0["last_success_timestamp_seconds"], measured.0["last_sweep_timestamp_seconds"]);
         assert!((0.0..60.0).contains(&measured.0["last_sweep_duration_seconds"]));
+    }
+
+    fn how_the_work_stands_now_is_counted_by_kind_and_state_as_boards_show_it(world) {
+        let (agent, gone) = (world.agent("idle"), world.agent("terminated"));
+        let issues = world.orphans(&agent, 0..5);
+        world.orphan(&gone);
+        world.declare_waits(&issues[3..]);
+        measure(world).is(r#"work_subjects{kind="issue",state="orphaned"}"#, 3.0);
+        world.sweep();
+        world.end_continuations("failed");
+        world.pass(10);
+        world.sweep();
+        world.orphan(&agent);
+
+        let measured = measure(world);
+
+        let shown = world.status_document()["work"]["issues"].clone();
+        for (state, subjects) in [
+            ("orphaned", 1.0), ("waiting", 2.0), ("escalated", 3.0), ("abandoned", 1.0), ("active", 0.0), ("skipped", 0.0),
+        ] {
+            measured.is(&format!(r#"work_subjects{{kind="issue",state="{state}"}}"#), subjects);
+            assert_eq!(shown[state].as_f64(), Some(subjects), "{state}: {shown}");
+        }
+        measured.is(r#"work_subjects{kind="session",state="crashed"}"#, 0.0);
+        measured.has_not(r#"work_subjects{kind="issue",state="crashed"}"#);
+        assert_eq!(measured.0.contains_key(r#"work_subjects{kind="step",state="stalled"}"#), world.on != On::Paperclip);
     }
 
     fn what_has_recovered_and_what_was_handed_over_are_counted_apart(world) {

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::text_format::samples;
 use crate::support::program::sweep_at;
@@ -103,10 +104,10 @@ fn reading_the_metrics_takes_few_rights_and_names_those_that_are_missing() {
     for right in ["usage on schema sweep".to_owned(), format!("select on {relations}")] {
         world.run(&format!("grant {right} to {}", role.name));
     }
-    let error = read_from(&url, &Timeouts::default()).expect_err("a right is missing");
+    let error = read_from(&url, &Timeouts::default(), &Arc::default()).expect_err("a right is missing");
     let views = ["false_rescues", "policy", "untaken_wakes", "wake_pickups"].map(|view| format!("sweep.{view}"));
     let lacks = views.each_ref().map(|view| format!("SELECT on {view}")).join(", ");
     assert!(format!("{error:#}").contains(&format!("lacks rights: {lacks}")), "{error:#}");
     world.run(&format!("grant select on {} to {}", views.join(", "), role.name));
-    read_from(&url, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
+    read_from(&url, &Timeouts::default(), &Arc::default()).unwrap_or_else(|error| panic!("{error:#}"));
 }
