@@ -224,7 +224,7 @@ impl Exposition {
         self.by_kind("waiting_for_person_oldest_timestamp_seconds", known, kinds, |kind| {
             oldest(Action::Escalate, kind)
         });
-        let help = "Subjects whose agent is gone, terminated or paused for long, by what people were notified of";
+        let help = "Subjects whose agent is gone or cannot be woken for long, by what people were notified of";
         self.by_kind("abandoned_subjects", help, kinds, |kind| subjects(Action::Abandon, kind));
         self.by_kind("abandoned_oldest_timestamp_seconds", known, kinds, |kind| oldest(Action::Abandon, kind));
         let help = "Subjects that their host or a person took over in the last 7 days, after sweep had done something \

@@ -131,7 +131,7 @@ fn plans(status: &Status) -> String {
 
 fn abandoned(status: &Status) -> String {
     let subjects = counted(status.abandoned_total, "subject is", "subjects are");
-    let sentence = format!("{} abandoned: the agent is gone, terminated or paused", subjects.bold());
+    let sentence = format!("{} abandoned: the agent is gone or cannot be woken", subjects.bold());
     let choose = |_: &Item, [kind, name, age, _, why, title]: ItemCells| [kind, name, age, why, title];
     let names = ["kind", "subject", "for", "why", "title"];
     items(&status.abandoned, status.abandoned_total, sentence, names, choose)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 
 use super::decision::STUCK_WAKE;
-use super::issue::unblock_action;
+use super::issue::{ADVICE_ON_A_LOSS, unblock_action};
 use super::session::FINISHED;
 use super::subject::{Activity, Ended, WAKEABLE};
 use super::{Cause, ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
@@ -224,8 +224,8 @@ pub fn advice(need: Need) -> String {
         Need::Crashed => {
             "Start it again with sweep watch, by its name. Or pause it: then it needs nobody until it is started again."
         }
-        Need::Abandoned => "Give it to an agent that works, let its agent work again, or close it.",
-        Need::UnheardRun => "See whether its process still works. If it does not, end the run.",
+         ADVICE_ON_A_LOSS,=>Need::Abandoned => ADVICE_ON_A_LOSS,
+        Need::UnheardRun => "See whether its process still works. If it does not, end the run.",=> ADVICE_ON_A_LOSS,
         Need::StuckWake => {
             "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
         }

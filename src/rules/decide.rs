@@ -1,5 +1,7 @@
 //! The one place where it is decided what happens to a subject.
 
+use chrono::TimeDelta;
+
 use super::facts::diagnosis;
 use super::{Cause, Clause, Decision, Facts, Finding, History, Policy, Reason, RetryBudget, Unavailable};
 
@@ -19,8 +21,8 @@ pub struct Verdict {
 ///    host or a person has it now, and it was *handed over*.
 /// 2. Nothing is wrong, since a clause of its definition does not hold: it is *left*.
 /// 3. It is exempt: it is *left*.
-/// 4. Its agent must not be woken: it is *skipped*. If the agent is gone or rests for good, it is *abandoned* after a
-///    while, once: a person is notified.
+/// 4. Its agent must not be woken: it is *skipped*. After a while it is *abandoned*: a person is notified, once for each
+///    agent that is gone or terminated, and weekly of what may go on one day.
 /// 5. A person was notified and has not answered: it is *left*.
 /// 6. No attempt is left, in this episode or for this day, and the last one does not help any more; or nothing could
 ///    reach it: it is *escalated*, so often a day at most.
@@ -91,7 +93,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     match (facts.assignee().unavailable(), facts.unreachable(policy)) {
         // That there is nobody to be woken has a reason, which its host gives: a person is notified of it at once.
         (Some(Unavailable::NoSuchAgent), Some(Cause::WakesInVain(_))) | (None, _) => {}
-        (Some(unavailable), _) => return skip(unavailable, history, policy),
+        (Some(unavailable), _) => return skip(unavailable, facts, policy),
     }
     // Step 5.
     if history.escalated {
@@ -116,10 +118,19 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     }
 }
 
-/// Step 4: its assignee must not be woken; in time a person hears of it, unless one has heard of the subject already.
-fn skip(unavailable: Unavailable, history: &History, policy: &Policy) -> Decision {
-    let is_abandoned = unavailable.patience(policy).is_over(history.idle_for());
-    match is_abandoned && !history.abandoned && !history.escalated {
+/// When people are notified again of work that cannot go on for now, since what was meant may have been forgotten.
+const REMINDED_EVERY: TimeDelta = TimeDelta::days(7);
+
+/// Step 4: its assignee must not be woken; in time a person hears of it, unless one knows already.
+fn skip(unavailable: Unavailable, facts: &impl Facts, policy: &Policy) -> Decision {
+    let history = facts.history();
+    let is_known = match &history.open {
+        _ if history.escalated => true,
+        Some(_) if history.abandoned && unavailable.is_a_loss() => history.lost_agent.as_ref() == facts.assignee().id(),
+        Some(open) if history.abandoned => history.within(REMINDED_EVERY, Some(open.since)).is_some(),
+        Some(_) | None => false,
+    };
+    match !is_known && unavailable.patience(policy).is_over(history.idle_for()) {
         true => Decision::Abandon(unavailable),
         false => Decision::Skip(unavailable),
     }

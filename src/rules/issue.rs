@@ -7,9 +7,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::display::{HumanDuration, Quote};
+use super::display::{HumanDuration, Quote, humanize};
 use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
-use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, UnendedRuns};
+use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, Unavailable, UnendedRuns};
 
 /// One row of the view `issue_facts`.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +156,26 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
         since = to_the_minute(facts.history.idle_since),
         tried = tried(facts.history.attempts, facts.history.last_attempt_at),
         action = unblock_action(&facts.resume_advice),
+    )
+}
+
+/// What a person can do about work whose agent will not go on.
+pub(super) const ADVICE_ON_A_LOSS: &str = "Give it to an agent that works, let its agent work again, or close it.";
+
+/// The comment on the issue of work whose agent is gone or terminated. `work`: what it is, as a quotation if others
+/// wrote it. Markdown.
+pub fn loss_comment(work: &str, why: &Unavailable, idle_since: DateTime<Utc>, quote: Quote) -> String {
+    let why = match why {
+        Unavailable::Status { name, status } if !name.is_empty() => format!("{} is {}", quote(name), humanize(status)),
+        Unavailable::Status { .. } | Unavailable::NoSuchAgent | Unavailable::Obstacle(_) => {
+            "its agent is gone".to_owned()
+        }
+    };
+    format!(
+        "**No agent goes on with {work}.** It is in progress, but {why}, and nothing has happened since {since}.\n\n\
+         What you can do: {action} Until then sweep leaves everything as it is.",
+        since = to_the_minute(idle_since),
+        action = ADVICE_ON_A_LOSS,
     )
 }
 

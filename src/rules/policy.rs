@@ -33,7 +33,8 @@ pub struct Policy {
     /// People are notified of work whose agent is gone or terminated when it has been idle for longer.
     #[serde(rename = "abandoned_after_seconds")]
     pub abandoned_after: After,
-    /// People are notified of work whose agent is paused, or waits for an approval, when it has been idle for longer.
+    /// People are notified of work whose agent is paused, waits for an approval or has a status that is not known, or
+    /// which an obstacle holds, when it has been idle for longer.
     #[serde(rename = "paused_after_seconds")]
     pub paused_after: After,
     #[serde(rename = "retry_delay_seconds", with = "seconds")]
@@ -68,7 +69,7 @@ impl Default for Policy {
             session_no_progress_after: TimeDelta::minutes(15),
             wake_stuck_after: TimeDelta::hours(1),
             abandoned_after: After::Time(TimeDelta::hours(1)),
-            paused_after: After::Off,
+            paused_after: After::Time(TimeDelta::days(1)),
             retry_delay: TimeDelta::minutes(5),
             attempts_max: 1,
             attempts_per_day_max: 4,

@@ -34,6 +34,8 @@ pub struct History {
     pub escalated: bool,
     /// People were notified that it is abandoned, and nothing has come of it yet.
     pub abandoned: bool,
+    /// The agent of which people were told then that it is gone or terminated.
+    pub lost_agent: Option<Id>,
     pub escalations_last_day: u32,
     pub open: Option<OpenRecovery>,
     pub exemption: Option<Exemption>,
@@ -247,14 +249,15 @@ pub const TERMINATED: &str = "terminated";
 impl Unavailable {
     /// How long the work of an agent that is unavailable in this way may be idle before people hear of it.
     pub(super) fn patience(&self, policy: &Policy) -> After {
+        if self.is_a_loss() { policy.abandoned_after } else { policy.paused_after }
+    }
+
+    /// True if the agent will never go on: it is gone, or terminated.
+    pub fn is_a_loss(&self) -> bool {
         match self {
-            Unavailable::NoSuchAgent => policy.abandoned_after,
-            Unavailable::Status { status, .. } => match status.as_str() {
-                TERMINATED => policy.abandoned_after,
-                resting if RESTING.contains(&resting) => policy.paused_after,
-                _ => After::Off,
-            },
-            Unavailable::Obstacle(_) => After::Off,
+            Unavailable::NoSuchAgent => true,
+            Unavailable::Status { status, .. } => status == TERMINATED,
+            Unavailable::Obstacle(_) => false,
         }
     }
 }

@@ -62,6 +62,49 @@ fn decision(facts: &IssueFacts) -> Decision {
 }
 
 #[rstest]
+#[case::paused(Some("paused"), None, Some(7))]
+#[case::not_approved(Some("pending_approval"), None, Some(7))]
+#[case::of_a_status_that_nobody_knows(Some("retired"), None, Some(7))]
+#[case::held_by_an_obstacle(Some("idle"), Some("its project is paused"), Some(7))]
+#[case::terminated(Some("terminated"), None, None)]
+#[case::missing(None, None, None)]
+fn no_work_stands_still_that_nobody_hears_of(
+    #[case] status: Option<&str>,
+    #[case] obstacle: Option<&str>,
+    #[case] again_after_days: Option<i64>,
+) {
+    let assignee = |id: &str| Assignee::Agent {
+        id: Id(id.to_owned()),
+        name: Some("Ada".to_owned()),
+        status: status.map(str::to_owned),
+        obstacle: obstacle.map(str::to_owned),
+    };
+    // Idle for so long, and reported so long ago, if it was.
+    let is_reported = |whose: &str, idle: i64, told: Option<(i64, Option<&str>)>| {
+        let since = told.map(|(ago, _)| OpenRecovery { id: Id("r".to_owned()), since: at(-ago) });
+        let lost_agent = told.and_then(|(_, lost)| lost).map(|id| Id(id.to_owned()));
+        let history =
+            History { abandoned: told.is_some(), lost_agent, open: since, ..History::never_tried(at(-idle), at(0)) };
+        let facts = IssueFacts { assignee: assignee(whose), history, ..orphan() };
+        matches!(decision(&facts), Decision::Abandon(_))
+    };
+    const DAY: i64 = 24 * 60;
+    let first = if again_after_days.is_some() { DAY } else { 60 };
+    assert!(!is_reported("a", first, None) && is_reported("a", first + 1, None));
+    match again_after_days {
+        Some(days) => {
+            assert!(!is_reported("a", 9 * DAY, Some((days * DAY - 1, None))));
+            assert!(is_reported("a", 9 * DAY, Some((days * DAY, None))));
+        }
+        None => {
+            assert!(!is_reported("a", 900 * DAY, Some((899 * DAY, Some("a")))), "once for each agent");
+            assert!(is_reported("b", 2 * DAY, Some((1, Some("a")))), "another one is lost");
+            assert!(is_reported("a", 2 * DAY, Some((1, None))), "people knew that it was paused");
+        }
+    }
+}
+
+#[rstest]
 #[case::done("done")]
 #[case::blocked("blocked")]
 #[case::todo("todo")]

@@ -60,10 +60,12 @@ settings! {
             wake_stuck_after: TimeDelta, parse::at_least_a_minute => policy.wake_stuck_after;
             /// Notify people of work whose agent is terminated or gone when idle for longer, or off
             ///
-            /// They are notified once, and the work is not touched.
+            /// They are notified once for each such agent, also by a comment on the issue, whose row is not touched.
             abandoned_after: After, parse::after => policy.abandoned_after;
-            /// Notify people of work whose agent is paused or waits for an approval when idle for longer, such as 1d,
-            /// or off
+            /// Notify people of work whose agent is paused, waits for an approval or cannot be woken when idle for
+            /// longer, or off
+            ///
+            /// They are notified again each week.
             paused_after: After, parse::after => policy.paused_after;
         }
         "What a sweep does about it", apply_recovery(policy: Policy = Policy::default()) {

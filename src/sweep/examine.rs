@@ -257,7 +257,7 @@ fn record<S: Subject>(
     // What is written borrows from them.
     let (entry, notice);
     let mut writes = Writes::default();
-    let mut settles = history.open.as_ref();
+    let (mut settles, mut lost_agent) = (history.open.as_ref(), false);
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt: _, remedy } => {
@@ -279,7 +279,13 @@ fn record<S: Subject>(
             let recovered = matches!(decision, Decision::Recovered(_));
             (if recovered { Action::Recover } else { Action::HandOver }, history.attempts, None, false)
         }
-        Decision::Abandon(_) => (Action::Abandon, history.attempts, None, false),
+        Decision::Abandon(why) => {
+            lost_agent = why.is_a_loss();
+            if lost_agent {
+                facts.report_loss(&mut writes, why);
+            }
+            (Action::Abandon, history.attempts, None, false)
+        }
     };
     let (sweep_id, reason, requested_by) = (context.sweep_id, context.reason(verdict), context.asked.map(|it| &*it.by));
     entry = LedgerEntry {
@@ -291,6 +297,7 @@ fn record<S: Subject>(
         wake_id,
         requested_by,
         blocked_subject,
+        lost_agent,
         settles,
     };
     ledger::record(&mut writes, facts, &entry);

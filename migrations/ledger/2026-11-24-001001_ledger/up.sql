@@ -53,6 +53,7 @@ create table {{ own }}recoveries (
     {{ short_text("tenant", 1000) }},
     {{ short_text("requested_by", 200) }},  -- the person who asked for it by a command; null: a sweep did it
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
+    {{ flag("lost_agent") }} not null default false,  -- people were told that the subject's agent is gone or terminated
     {{ calendar_time("created_at") }} not null default {{ now }},
     {{ calendar_time("settled_at") }}  -- null: open, the last thing that sweep did, of which nothing has come yet
 ){{ strict }};

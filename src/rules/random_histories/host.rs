@@ -66,6 +66,8 @@ pub struct Recovery {
     attempt: u32,
     wake: Option<usize>,
     blocked_subject: bool,
+    /// The agent that it says is terminated.
+    lost_agent: Option<Id>,
     settled: bool,
 }
 
@@ -245,6 +247,7 @@ impl Host {
                 last_attempt_ended_at: continuation_ends.filter_map(|run| run.finished_at).max(),
                 escalated: open.is_some_and(|(_, row)| escalated(row)),
                 abandoned: open.is_some_and(|(_, row)| row.action == "abandon"),
+                lost_agent: open.and_then(|(_, row)| row.lost_agent.clone()),
                 escalations_last_day: escalations().filter(|at| a_day_ago < *at).count() as u32,
                 open: open.map(|(n, row)| OpenRecovery { id: Id(n.to_string()), since: row.created_at }),
             },
@@ -281,7 +284,12 @@ impl Host {
             Decision::HandedOver(_) => self.record("hand_over", facts.history.attempts, &facts)?,
             Decision::Abandon(_) => {
                 ensure(self.agent_status != "idle", "its agent can work")?;
-                ensure(!facts.history.abandoned && !facts.history.escalated, "people know of it already")?;
+                let told = facts.history.open.as_ref().filter(|_| facts.history.abandoned);
+                let knows = told.is_some_and(|told| match self.agent_status {
+                    "terminated" => facts.history.lost_agent.as_ref() == facts.assignee.id(),
+                    _ => self.now - told.since < TimeDelta::days(7),
+                });
+                ensure(!knows && !facts.history.escalated, "people know of it already")?;
                 self.record("abandon", facts.history.attempts, &facts)?;
             }
         }
@@ -315,6 +323,11 @@ impl Host {
             attempt,
             wake: (action == "continue").then(|| self.wakes.len() - 1),
             blocked_subject: false,
+            lost_agent: facts
+                .assignee
+                .id()
+                .filter(|_| action == "abandon" && self.agent_status == "terminated")
+                .cloned(),
             settled: is_the_end,
         });
         Ok(())

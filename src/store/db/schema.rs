@@ -199,6 +199,7 @@ relations! {
         tenant -> Nullable<Text>,
         requested_by -> Nullable<Text>,
         blocked_subject -> Bool,
+        lost_agent -> Bool,
         created_at -> Moment,
         settled_at -> Nullable<Moment>,
     }

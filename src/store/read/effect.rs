@@ -38,7 +38,7 @@ pub struct Effect {
     pub handed_over: i64,
     /// After how many it was reported to a person.
     pub escalated: i64,
-    /// After how many people were notified that its agent is gone, terminated or paused.
+    /// After how many people were notified that its agent is gone or cannot be woken.
     pub abandoned: i64,
     /// After how many it was continued again.
     pub continued_again: i64,

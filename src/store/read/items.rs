@@ -64,7 +64,7 @@ pub struct Item {
 pub enum ItemKind {
     /// People were notified, and nobody has answered.
     Escalated,
-    /// Its agent is gone, terminated or paused for long.
+    /// Its agent is gone or cannot be woken for long.
     Abandoned,
     /// The host blocked it and notified nobody.
     BlockedByHost,

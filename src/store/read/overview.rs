@@ -127,7 +127,7 @@ pub struct Status {
     pub escalations: Vec<Item>,
     /// How many there are.
     pub escalations_total: i64,
-    /// What nobody goes on with: the agent is gone, terminated or paused for long, and people were notified of it.
+    /// What nobody goes on with: the agent is gone or cannot be woken for long, and people were notified of it.
     pub abandoned: Vec<Item>,
     /// How many there are.
     pub abandoned_total: i64,

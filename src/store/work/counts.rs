@@ -199,7 +199,7 @@ pub struct Tally {
     pub recovered: u64,
     /// It is its host's or a person's now, after sweep had done something about it.
     pub handed_over: u64,
-    /// Those whose agent is gone, terminated or paused for long, and of which people were notified now.
+    /// Those whose agent is gone or cannot be woken for long, and of which people were notified now.
     pub abandoned: u64,
     /// Left alone: it declares a wait, is exempt, has a stuck wake, was escalated, or had an attempt too short a time
     /// ago.

@@ -64,6 +64,8 @@ pub struct LedgerEntry<'a> {
     /// None: a sweep.
     pub requested_by: Option<&'a str>,
     pub blocked_subject: bool,
+    /// People are told that the subject's agent is gone or terminated.
+    pub lost_agent: bool,
     /// The open row of which this is what came.
     pub settles: Option<&'a OpenRecovery>,
 }
@@ -93,6 +95,7 @@ pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a 
         recoveries::tenant.eq(facts.naming().tenant),
         recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
         recoveries::blocked_subject.eq(entry.blocked_subject),
+        recoveries::lost_agent.eq(entry.lost_agent),
         recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
     ));
     writes.insert("recoveries", row);

@@ -45,7 +45,7 @@ pub enum Event {
     RunUnheard,
     /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
     WakesStuck,
-    /// Work whose agent is gone, terminated or paused for long: nobody goes on with it.
+    /// Work whose agent is gone or cannot be woken for long: nobody goes on with it.
     Abandoned,
 }
 

@@ -6,7 +6,7 @@ use diesel::deserialize;
 use diesel::prelude::*;
 
 use crate::rules::request::{Request, Requested};
-use crate::rules::{Cause, Id, Kind, Policy};
+use crate::rules::{Cause, Id, Kind, Policy, Unavailable};
 use crate::store::db::columns::{Columns, FromColumns, read_many, read_one, take_one};
 use crate::store::db::written::Writes;
 use crate::store::hosts::links::{LinkTarget, Links};
@@ -72,6 +72,10 @@ pub trait Subject: Requested + Nominated + FromColumns + Send {
 
     /// Notifies a person. Returns whether the subject is blocked then.
     fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, links: &Links) -> bool;
+
+    /// Says on its issue that its agent is gone or terminated. A session says nothing there: its issue has an agent of
+    /// its own.
+    fn report_loss<'a>(&'a self, writes: &mut Writes<'a>, why: &Unavailable);
 
     /// Writes into the subject's own row what a person asked for, as far as that stands there. Fails with `NotFound`
     /// when the row is no longer as it was seen.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, Facts, History, Id, Policy};
+use crate::rules::{Cause, Facts, History, Id, Policy, Unavailable};
 use crate::store::db::columns::{Columns, FromColumns, Utf8};
 use crate::store::db::schema::{session_commands, session_watchers, sessions};
 use crate::store::db::types::{Bound, Instant, LossyText, RawInstant};
@@ -66,6 +66,8 @@ impl Subject for SessionFacts {
         }
         false
     }
+
+    fn report_loss<'a>(&'a self, _writes: &mut Writes<'a>, _why: &Unavailable) {}
 
     fn recover<'a>(&'a self, _writes: &mut Writes<'a>) {}
 

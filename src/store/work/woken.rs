@@ -14,7 +14,7 @@ use crate::rules::issue::{self, IssueFacts, unblock_action};
 use crate::rules::request::Request;
 use crate::rules::step::{self, Holders, Step, StepFacts};
 use crate::rules::{
-    Assignee, Cause, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, UnendedRuns, Whose,
+    Assignee, Cause, Escalation, Exemption, History, Id, Kind, OpenRecovery, Policy, Unavailable, UnendedRuns, Whose,
 };
 use crate::store::db::columns::{Columns, FromColumns, Key, Utf8};
 use crate::store::db::schema::{comments, issues, plan_steps, plans, step_facts, wakes};
@@ -72,6 +72,10 @@ impl Subject for IssueFacts {
         }
         comment(writes, &self.id, &issue::escalation_comment(self, cause, policy, quoted));
         blocks
+    }
+
+    fn report_loss<'a>(&'a self, writes: &mut Writes<'a>, why: &Unavailable) {
+        comment(writes, &self.id, &issue::loss_comment("this issue", why, self.history.idle_since, quoted));
     }
 
     fn recover<'a>(&'a self, _writes: &mut Writes<'a>) {}
@@ -220,6 +224,13 @@ impl Subject for StepFacts {
             comment(writes, issue, &step::escalation_comment(self, cause, quoted, url.as_deref()));
         }
         false
+    }
+
+    fn report_loss<'a>(&'a self, writes: &mut Writes<'a>, why: &Unavailable) {
+        if let Some(issue) = &self.issue_id {
+            let work = format!("step {} of its plan, {}", self.step.position, quoted(&self.step.title));
+            comment(writes, issue, &issue::loss_comment(&work, why, self.history.idle_since, quoted));
+        }
     }
 
     /// A stalled plan that has no stalled step left goes on executing.
@@ -372,6 +383,7 @@ impl FromColumns for History {
             last_attempt_ended_at: None,
             escalated: columns.get("escalated")?,
             abandoned: open_action.is_some_and(|action| action == Action::Abandon.name()),
+            lost_agent: columns.get("lost_agent_id")?,
             escalations_last_day: columns.get("escalations_last_day")?,
             open: open_id.zip(open_since).map(|(Key(id), since)| OpenRecovery { id, since }),
             exemption: exemption.or(own).cloned(),

@@ -1,13 +1,20 @@
-//! Work whose agent is gone, terminated or paused for long: sweeps leave it alone, and notify people once.
+//! Work whose agent is gone, terminated or cannot be woken for long: sweeps leave it alone, and notify people: once of
+//! an agent that is lost, also on the issue, and each week of one that may go on one day.
 
 use sweep::rules::{After, Id};
+use sweep::store::work::outbox::{Destination, Event, Subscriptions};
 use sweep::sweep::Options;
 
+use crate::support::in_process::sweep_once;
 use crate::support::program::{command_at, sweep_at};
 use crate::support::receiver::Receiver;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 use chrono::TimeDelta;
+use diesel::connection::SimpleConnection;
+
+/// In minutes.
+const DAY: i64 = 24 * 60;
 
 /// Makes an orphan that has been idle for so long, of an agent in this status.
 fn idle_with(world: &mut World, status: &str, minutes: i64) -> Id {
@@ -30,7 +37,7 @@ on_each_host! {
         let outcomes: Vec<String> = (0..3).map(|_| world.sweep().outcome(&issue).to_owned()).collect();
 
         assert_eq!(outcomes, ["abandoned", "skipped", "skipped"]);
-        assert_eq!((row(world), world.wakes_for(&issue), world.comments_on(&issue)), (before, 0, 0));
+        assert_eq!((row(world), world.wakes_for(&issue), world.comments_on(&issue)), (before, 0, 1));
         assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 1);
     }
 
@@ -46,13 +53,97 @@ on_each_host! {
         assert_eq!(with(After::Time(TimeDelta::minutes(45))), "abandoned");
     }
 
-    fn a_paused_agents_work_is_reported_when_a_setting_says_so(world) {
-        let issue = idle_with(world, "paused", 3000);
-        assert_eq!(world.sweep().outcome(&issue), "skipped");
+    fn the_work_of_an_agent_that_is_paused_or_not_approved_is_reported_after_a_day_and_again_each_week(world) {
+        let issues = ["paused", "pending_approval"].map(|status| idle_with(world, status, DAY - 10));
+        let outcomes = |world: &mut World, minutes: i64| {
+            world.pass(minutes);
+            let swept = world.sweep();
+            issues.each_ref().map(|issue| swept.outcome(issue).to_owned())
+        };
+        assert_eq!(outcomes(world, 0), ["skipped"; 2]);
+        assert_eq!(outcomes(world, 20), ["abandoned"; 2]);
+        for _week in 0..2 {
+            assert_eq!(outcomes(world, 1), ["skipped"; 2]);
+            assert_eq!(outcomes(world, 7 * DAY - 30), ["skipped"; 2]);
+            assert_eq!(outcomes(world, 40), ["abandoned"; 2]);
+        }
+        assert_eq!(world.count("recoveries where settled_at is null"), 2);
+        assert_eq!(world.comments_on(&issues[0]), 0, "whoever paused it knows why");
         let mut settings = world.options();
-        settings.policy.paused_after = After::Time(TimeDelta::days(1));
-        assert_eq!(world.sweep_as(&settings).outcome(&issue), "abandoned");
-        assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
+        settings.policy.paused_after = After::Off;
+        world.pass(8 * DAY);
+        assert_eq!(world.sweep_as(&settings).outcome(&issues[0]), "skipped");
+    }
+
+    fn each_agent_that_an_issue_loses_is_a_comment_on_it_and_a_report_once(world) {
+        let issue = idle_with(world, "paused", DAY + 10);
+        let swept = |world: &mut World| (world.sweep().outcome(&issue).to_owned(), world.comments_on(&issue));
+        assert_eq!(swept(world), ("abandoned".to_owned(), 0));
+        world.run("update agents set status = 'terminated'");
+        assert_eq!(swept(world), ("abandoned".to_owned(), 1), "it was paused, and now it is lost");
+        world.pass(8 * DAY);
+        assert_eq!(swept(world), ("skipped".to_owned(), 1));
+        let next = world.agent("terminated");
+        let then = world.ago(70);
+        world.set("issues", &issue, &format!("assignee_agent_id = '{next}', updated_at = {then}"));
+        assert_eq!(swept(world), ("abandoned".to_owned(), 2));
+        assert_eq!(swept(world), ("skipped".to_owned(), 2));
+    }
+
+    fn the_comment_says_who_is_lost_since_when_and_what_can_be_done(world) {
+        let issue = idle_with(world, "terminated", 70);
+        world.sweep();
+        let table = if world.on == On::Paperclip { "issue_comments" } else { "comments" };
+        let body = world.text("body", &format!("{table} where issue_id = '{issue}'")).expect("a comment");
+        assert!(body.starts_with("**No agent goes on with this issue.** It is in progress, but "), "{body}");
+        assert!(body.contains(" is terminated, and nothing has happened since 20"), "{body}");
+        assert!(body.contains("What you can do: Give it to an agent that works"), "{body}");
+    }
+
+    fn eight_sweeps_at_once_report_each_once_first_and_when_a_week_is_over(world) {
+        let lost: Vec<Id> = (0..20).map(|n| idle_with(world, "terminated", 70 + n)).collect();
+        for n in 0..20 {
+            idle_with(world, "paused", DAY + 10 + n);
+        }
+        let mut settings = Options { connections: 2, ..world.options() };
+        settings.subscriptions =
+            Subscriptions { destinations: vec![Destination::Webhook], events: vec![Event::Abandoned] };
+        let together = |world: &mut World| {
+            let reported: i64 = std::thread::scope(|scope| {
+                let sweeps: Vec<_> = (0..8).map(|_| scope.spawn(|| sweep_once(&settings))).collect();
+                let swept = sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep"));
+                swept.map(|swept| {
+                    assert_eq!(swept.count("issues", "failed") + swept.count("issues", "unknown"), 0, "{}", swept.json);
+                    swept.count("issues", "abandoned")
+                }).sum()
+            });
+            (reported, world.count("notifications"), world.count("recoveries where settled_at is null"))
+        };
+        assert_eq!(together(world), (40, 40, 40));
+        world.pass(7 * DAY + 10);
+        assert_eq!(together(world), (20, 60, 40), "those of the paused agent, again");
+        for issue in &lost {
+            assert_eq!(world.comments_on(issue), 1);
+        }
+    }
+
+    /// A negative control: who reports by facts that were read before another sweep's report is refused by the ledger.
+    fn a_report_by_facts_that_are_old_is_refused(world) {
+        let issue = idle_with(world, "paused", DAY + 10);
+        world.sweep();
+        world.pass(7 * DAY + 10);
+        let twice = |world: &mut World, settles: &str| {
+            let (id, at) = (Id::generate(), world.ago(0));
+            world.db.batch_execute(&format!(
+                "{settles} insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt)
+                 values ('{id}', '{id}', 'issue', '{issue}', 'abandon', 'x', {at}, 0)"
+            ))
+        };
+        assert!(twice(world, "").is_err(), "one is open");
+        let settled = format!("update recoveries set settled_at = {} where settled_at is null;", world.ago(0));
+        twice(world, &settled).expect("the week's report");
+        assert!(twice(world, "").is_err(), "another sweep's report is open");
+        assert_eq!(world.sweep().outcome(&issue), "skipped");
     }
 
     fn the_wake_of_a_terminated_agent_hides_neither_that_its_issue_is_abandoned_nor_the_work_of_another_agent(world) {
@@ -139,7 +230,7 @@ on_each_host! {
         let issue = idle_with(world, "terminated", 70);
         world.sweep();
         let out = command_at(&world.url, ["status"]).run().done().out;
-        assert!(out.contains("1 subject is abandoned: the agent is gone, terminated or paused"), "{out}");
+        assert!(out.contains("1 subject is abandoned: the agent is gone or cannot be woken"), "{out}");
         let json = command_at(&world.url, ["status", "--output", "json"]).run().done().json();
         assert_eq!((&json["abandoned"][0]["id"], &json["abandoned_total"]), (&issue.0.clone().into(), &1.into()));
         assert_eq!(json["kinds"]["issues"]["abandoned"], 1);

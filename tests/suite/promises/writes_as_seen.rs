@@ -55,6 +55,7 @@ fn settle<S: Subject>(db: &mut Db, seen: &S) -> QueryResult<()> {
         wake_id: None,
         requested_by: None,
         blocked_subject: false,
+        lost_agent: false,
         settles: Some(seen.history().open.as_ref().expect("an open row")),
     };
     let mut writes = Writes::default();

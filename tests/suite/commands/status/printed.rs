@@ -108,7 +108,7 @@ Last success: 1d 9h ago. Is it still scheduled?
   plan    done  current step       stuck for
   Launch   33%  #2 Build the page     1h 30m
 
-1 subject is abandoned: the agent is gone, terminated or paused
+1 subject is abandoned: the agent is gone or cannot be woken
 
   kind   subject  for  why                 title
   issue  ACM-6     4d  Femi is terminated  Mend the fence

@@ -105,7 +105,11 @@ fn reading_the_metrics_takes_few_rights_and_names_those_that_are_missing() {
         world.run(&format!("grant {right} to {}", role.name));
     }
     let error = read_from(&url, &Timeouts::default(), &Arc::default()).expect_err("a right is missing");
-    let views = ["false_rescues", "policy", "untaken_wakes", "wake_pickups"].map(|view| format!("sweep.{view}"));
+    let views = [
+        "session_states", "issue_states", "step_states", "escalated_issues", "false_rescues", "policy",
+        "untaken_wakes", "wake_pickups",
+    ];
+    let views = views.map(|view| format!("sweep.{view}"));
     let lacks = views.each_ref().map(|view| format!("SELECT on {view}")).join(", ");
     assert!(format!("{error:#}").contains(&format!("lacks rights: {lacks}")), "{error:#}");
     world.run(&format!("grant select on {} to {}", views.join(", "), role.name));
