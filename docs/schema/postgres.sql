@@ -59,6 +59,7 @@ create table recoveries (
     tenant text check (length(tenant) <= 1000),
     requested_by text check (length(requested_by) <= 200),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject boolean not null default false,  -- this escalation set the subject blocked
+    lost_agent boolean not null default false,  -- people were told that the subject's agent is gone or terminated
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
     settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, the last thing that sweep did, of which nothing has come yet
 );
@@ -1071,6 +1072,8 @@ select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
@@ -1181,6 +1184,8 @@ left join lateral (
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
@@ -1296,6 +1301,8 @@ left join board_texts t on t.reason = 'escalated';
 create view step_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_step fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from step_facts f

@@ -54,6 +54,7 @@ create table sweep_recoveries (
     tenant text check (length(tenant) <= 1000 and length(cast(tenant as blob)) <= 4000),
     requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject int check (blocked_subject in (false, true)) not null default false,  -- this escalation set the subject blocked
+    lost_agent int check (lost_agent in (false, true)) not null default false,  -- people were told that the subject's agent is gone or terminated
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, the last thing that sweep did, of which nothing has come yet
 ) strict;
@@ -609,6 +610,8 @@ select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 create temp view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f

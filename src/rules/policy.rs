@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::step::STEP_STALLED_AFTER;
+/// How long a step is in progress before it is stalled, unless it, its plan or the operator says otherwise.
+pub const STEP_STALLED_AFTER: TimeDelta = TimeDelta::minutes(30);
 
 /// The limits of what a sweep does by itself; durations are not negative. In JSON they are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -30,10 +30,8 @@ use serde::Serialize;
 use super::display::{HumanDuration, Quote, humanize, linked};
 use super::facts::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
 use super::issue::tried;
+pub use super::policy::STEP_STALLED_AFTER;
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason, UnendedRuns};
-
-/// How long a step is in progress before it is stalled, unless it, its plan or the operator says otherwise.
-pub const STEP_STALLED_AFTER: TimeDelta = TimeDelta::minutes(30);
 
 /// One step of a plan, as it stands. `Step::new` takes all that the rules ask for; people read the rest.
 #[derive(Clone, Debug, PartialEq)]

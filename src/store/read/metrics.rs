@@ -171,8 +171,8 @@ impl LastSweep {
     }
 }
 
-/// Counts the work in the states that boards show, and with it the issues that escalations blocked. The DSL knows no view
-/// of each kind.
+/// Counts the work in the states that boards show, and with it the issues that escalations blocked. The DSL knows no
+/// view of each kind.
 fn count_work(db: &mut Db, kinds: &[Kind]) -> QueryResult<Work> {
     let mut work = Work::new();
     for &kind in kinds {

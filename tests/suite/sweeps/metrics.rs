@@ -110,7 +110,7 @@ on_each_host! {
 
         let measured = measure(world);
 
-        let shown = world.status_document()["work"]["issues"].clone();
+        let shown = world.status_document()["kinds"]["issues"].clone();
         for (state, subjects) in [
             ("orphaned", 1.0), ("waiting", 2.0), ("escalated", 3.0), ("abandoned", 1.0), ("active", 0.0), ("skipped", 0.0),
         ] {

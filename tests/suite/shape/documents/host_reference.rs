@@ -119,8 +119,9 @@ fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
         ("session_facts", FactsColumn::all_of::<SessionFacts>()),
     ];
     for (view, columns) in of_kinds {
-        // Sweep's own views add the exemptions.
-        let of_host = columns.into_iter().filter(|column| !column.name.contains("exemption"));
+        // Sweep's own views add the exemptions, and which agent the ledger calls lost.
+        let is_own = |name: &str| name.contains("exemption") || name == "lost_agent_id";
+        let of_host = columns.into_iter().filter(|column| !is_own(column.name));
         let or_null = |column: &FactsColumn| if column.is_nullable { " or null" } else { "" };
         let of_host = of_host.map(|it| (it.name.to_owned(), format!("{}{}", it.of_type, or_null(&it))));
         found.get_mut(view).expect("the names of subjects").extend(of_host);
