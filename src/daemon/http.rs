@@ -73,8 +73,8 @@ fn unreadiness_of(database: &DatabaseState) -> Option<String> {
 #[derive(Clone)]
 struct HttpAnswers {
     health: Receiver<Health>,
-    /// How the work of each database stands, by the key of its URL. Held by the request that reads metrics: however many ask, and however slow a database is, there is one
-    /// connection.
+    /// How the work of each database stands, by the key of its URL. Held by the request that reads metrics: however
+    /// many ask, and however slow a database is, there is one connection.
     kept: Arc<Mutex<BTreeMap<String, Arc<KeptWork>>>>,
 }
 

@@ -21,8 +21,8 @@ pub struct Verdict {
 ///    host or a person has it now, and it was *handed over*.
 /// 2. Nothing is wrong, since a clause of its definition does not hold: it is *left*.
 /// 3. It is exempt: it is *left*.
-/// 4. Its agent must not be woken: it is *skipped*. After a while it is *abandoned*: a person is notified, once for each
-///    agent that is gone or terminated, and weekly of what may go on one day.
+/// 4. Its agent must not be woken: it is *skipped*. After a while it is *abandoned*: a person is notified, once for
+///    each agent that is gone or terminated, and weekly of what may go on one day.
 /// 5. A person was notified and has not answered: it is *left*.
 /// 6. No attempt is left, in this episode or for this day, and the last one does not help any more; or nothing could
 ///    reach it: it is *escalated*, so often a day at most.

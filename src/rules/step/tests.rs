@@ -13,6 +13,10 @@ fn step() -> Step {
     Step { title: "Pack".to_owned(), ..step }
 }
 
+fn begun(minutes: i64) -> Step {
+    Step { started_at: Some(at(minutes)), ..step() }
+}
+
 fn with(position: i32, status: &str) -> Step {
     Step { id: Id(position.to_string()), position, status: status.to_owned(), ..step() }
 }
@@ -93,8 +97,8 @@ fn only_an_open_plan_can_be_stalled(#[case] status: &str, #[case] expected: bool
 #[rstest]
 #[case::a_run_works_on_it(StepFacts { runs: UnendedRuns::live(), ..stalled() }, Reason::LiveRun)]
 #[case::a_wake_is_queued(StepFacts { pending_wake_since: Some(at(-5)), ..stalled() }, Reason::PendingWake)]
-#[case::within_its_threshold(StepFacts { step: Step { started_at: Some(at(-30)), ..step() }, ..stalled() }, Reason::Recent)]
-#[case::started_in_the_future(StepFacts { step: Step { started_at: Some(at(600)), ..step() }, ..stalled() }, Reason::Recent)]
+#[case::within_its_threshold(StepFacts { step: begun(-30), ..stalled() }, Reason::Recent)]
+#[case::started_in_the_future(StepFacts { step: begun(600), ..stalled() }, Reason::Recent)]
 fn a_step_on_which_something_is_under_way_is_left(#[case] facts: StepFacts, #[case] reason: Reason) {
     assert_eq!(decide(&facts, &Policy::default()).decision, Decision::Leave(reason));
 }

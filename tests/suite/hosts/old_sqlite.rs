@@ -1,5 +1,5 @@
-//! Other programs open a file with a SQLite of their own: every one from 3.37 on, which has strict tables, reads, writes
-//! and checks what sweep makes there.
+//! Other programs open a file with a SQLite of their own: every one from 3.37 on, which has strict tables, reads,
+//! writes and checks what sweep makes there.
 
 use std::process::Command;
 use std::sync::LazyLock;

@@ -135,7 +135,8 @@ on_each_host! {
         let twice = |world: &mut World, settles: &str| {
             let (id, at) = (Id::generate(), world.ago(0));
             world.db.batch_execute(&format!(
-                "{settles} insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt)
+                "{settles}
+                 insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt)
                  values ('{id}', '{id}', 'issue', '{issue}', 'abandon', 'x', {at}, 0)"
             ))
         };

@@ -112,7 +112,8 @@ on_each_host! {
 
         let shown = world.status_document()["kinds"]["issues"].clone();
         for (state, subjects) in [
-            ("orphaned", 1.0), ("waiting", 2.0), ("escalated", 3.0), ("abandoned", 1.0), ("active", 0.0), ("skipped", 0.0),
+            ("orphaned", 1.0), ("waiting", 2.0), ("escalated", 3.0), ("abandoned", 1.0), ("active", 0.0),
+            ("skipped", 0.0),
         ] {
             measured.is(&format!(r#"work_subjects{{kind="issue",state="{state}"}}"#), subjects);
             assert_eq!(shown[state].as_f64(), Some(subjects), "{state}: {shown}");
