@@ -224,8 +224,8 @@ pub fn advice(need: Need) -> String {
         Need::Crashed => {
             "Start it again with sweep watch, by its name. Or pause it: then it needs nobody until it is started again."
         }
-         ADVICE_ON_A_LOSS,=>Need::Abandoned => ADVICE_ON_A_LOSS,
-        Need::UnheardRun => "See whether its process still works. If it does not, end the run.",=> ADVICE_ON_A_LOSS,
+        Need::Abandoned => ADVICE_ON_A_LOSS,
+        Need::UnheardRun => "See whether its process still works. If it does not, end the run.",
         Need::StuckWake => {
             "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
         }

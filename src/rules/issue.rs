@@ -9,7 +9,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::display::{HumanDuration, Quote, humanize};
 use super::facts::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
-use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, Unavailable, UnendedRuns};
+use super::{
+    Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, Unavailable, UnendedRuns,
+};
 
 /// One row of the view `issue_facts`.
 #[derive(Clone, Debug, PartialEq)]

@@ -83,7 +83,7 @@ impl Purpose {
     pub fn access(self) -> Access {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
-            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) |  &[],=>Purpose::Watch | Purpose::Run => &[],| Purpose::Run => {
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) | Purpose::Watch | Purpose::Run => {
                 Access::Write
             }
         }
@@ -126,7 +126,7 @@ impl Purpose {
             | Purpose::Measure
             | Purpose::Exempt
             | Purpose::Release => &["called by views"],
-            Purpose::Watch => &[],
+            Purpose::Watch | Purpose::Run => &[],
             Purpose::Sweep | Purpose::Ask(_) => &["called by views", "called by sweeps"],
         }
     }
