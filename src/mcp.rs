@@ -32,9 +32,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, warn};
 
-use crate::conclusion::{Conclusion, conclusion_of};
+use crate::conclusion::{Conclusion, conclusion_of, usage};
 use crate::sweep::Cancel;
 use crate::sweep::limits::LISTENING;
 use crate::text::{cut, redact};
@@ -43,7 +43,17 @@ pub use call::McpOptions;
 use definitions::{Definition, TOOLS};
 
 /// Serves until stdin ends, or a signal comes.
-pub fn run(options: McpOptions) -> anyhow::Result<Conclusion> {
+pub fn run(mut options: McpOptions) -> anyhow::Result<Conclusion> {
+    if let Some(name) = options.session.clone() {
+        match tools::find_session(&options, name) {
+            Ok(id) => options.session = Some(id),
+            // The tools serve when the database is back, and the session is looked for again by each call.
+            Err(error) if conclusion_of(&error) == Conclusion::Unavailable => {
+                warn!("--session: {}", redact(&words_of(&error)));
+            }
+            Err(error) => return Err(error.context("--session")),
+        }
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the server")?;
     let ended = runtime.block_on(serve(options));
     // Neither a read of a stdin that is no pipe, nor a database that does not answer, is waited for.
@@ -72,6 +82,9 @@ const CALLS_MAX: usize = 16;
 
 /// Characters of what a client calls itself, and its version.
 const CLIENT_MAX: usize = 60;
+
+/// Why a tool is refused, as a phrase that follows its name.
+const READS_ONLY: &str = "changes something, and this server only reads: it was not started with --allow-changes";
 
 /// What a client may tell its model of the tools.
 const INSTRUCTIONS: &str = include_str!("mcp/instructions.txt");
@@ -109,10 +122,14 @@ impl Server {
             return failed("it was cancelled before it began");
         }
         let (options, cancel, client) = (Arc::clone(&self.options), Cancel::default(), client_of(&context));
-        let its_cancel = cancel.clone();
+        let (its_cancel, is_refused) = (cancel.clone(), tool.changes && !self.options.allows_changes);
         let mut called = tokio::task::spawn_blocking(move || {
             let call = Call { options: &options, cancel: &its_cancel, client: client.as_deref() };
-            (tool.call)(&call, request.arguments.unwrap_or_default())
+            tools::note_sign_of_life(&call);
+            match is_refused {
+                true => Err(usage(format!("{} {READS_ONLY}", tool.tool.name)).into()),
+                false => (tool.call)(&call, request.arguments.unwrap_or_default()),
+            }
         });
         let called = tokio::select! {
             called = &mut called => called,
@@ -178,10 +195,6 @@ impl ServerHandler for Server {
             let why = format!("there is no tool {}; expected one of {}", cut(&redact(name), 100), known.join(", "));
             return Err(ErrorData::invalid_params(why, None));
         };
-        if tool.changes && !self.options.allows_changes {
-            let why = "changes something, and this server only reads: it was not started with --allow-changes";
-            return Ok(failed(&format!("{name} {why}")).into());
-        }
         Ok(self.call(tool, request, context).await.into())
     }
 

@@ -206,6 +206,9 @@ pub struct McpFlags {
     /// Offer the tools that change something as well; without it, it reads only
     #[arg(long)]
     pub allow_changes: bool,
+    /// Note a sign of life of this session at each call of a tool: its id, or what people call it
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
     /// The name that the ledger records for who asks, beside the client [default: your login]
     #[arg(long = "as", value_name = "NAME", value_parser = parse::person, allow_hyphen_values = true)]
     pub asker: Option<String>,

@@ -36,7 +36,8 @@ pub fn page(environment: &Environment) -> Result<Conclusion> {
 }
 
 pub fn mcp(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
-    let McpFlags { allow_changes, asker } = flags;
+    let McpFlags { allow_changes, session, asker } = flags;
+    let writes = allow_changes || session.is_some();
     // One alone: several are refused, by their names.
     let url = find_database(environment)?;
     let Settings { cycle, .. } = Settings::resolve(SweepFlags::default(), environment)?;
@@ -44,7 +45,8 @@ pub fn mcp(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
         sweep: cycle.at(&url).sweep,
         step_stalled_after: table::step_stalled_after(environment)?,
         allows_changes: allow_changes,
-        asker: if allow_changes { environment.person(asker)? } else { asker.unwrap_or_default() },
+        session,
+        asker: if writes { environment.person(asker)? } else { asker.unwrap_or_default() },
     };
     if stdin().is_terminal() {
         prompt(

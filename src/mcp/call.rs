@@ -26,6 +26,8 @@ pub struct McpOptions {
     pub step_stalled_after: Option<TimeDelta>,
     /// Are the tools there that change something?
     pub allows_changes: bool,
+    /// The session of which each call of a tool is a sign of life.
+    pub session: Option<String>,
     /// The person for whom changes are asked for.
     pub asker: String,
 }

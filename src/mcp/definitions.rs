@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::call::{Call, checked, schema};
-use super::tools;
+use super::tools::{self, SessionArguments, StepArguments, WakeArguments};
 use crate::rules::request::Request;
 
 /// The function of a tool: it checks its arguments itself.
@@ -48,7 +48,8 @@ impl Definition {
         call: fn(&Call, A) -> Result<Value>,
     ) -> Definition {
         let Words { title, description, answer, changes } = &WORDS[name];
-        // Nobody but the database is asked. What changes something keeps sweeps, and so people, away from work.
+        // Nobody but the database is asked. What changes something has agents work, gives work up, or keeps sweeps, and
+        // so people, away from it.
         let hints = ToolAnnotations::with_title(title).read_only(!changes);
         let hints = hints.destructive(*changes).idempotent(!changes).open_world(false);
         let tool = Tool::new(name, description.as_str(), schema::<A>()).with_title(title).with_annotations(hints);
@@ -67,9 +68,12 @@ pub static TOOLS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
         Definition::of("explain", tools::explain),
         Definition::of("status", tools::status),
         Definition::of("dry_run", tools::dry_run),
-        Definition::of("heartbeat", |call, arguments| tools::ask(call, arguments, Request::Heartbeat)),
-        Definition::of("pause", |call, arguments| tools::ask(call, arguments, Request::Pause)),
-        Definition::of("resume", |call, arguments| tools::ask(call, arguments, Request::Resume)),
+        Definition::of("wake", |call, WakeArguments { subject }| tools::ask(call, subject, Request::Wake)),
+        Definition::of("fail_step", |call, StepArguments { step }| tools::ask(call, step, Request::FailStep)),
+        Definition::of("skip_step", |call, StepArguments { step }| tools::ask(call, step, Request::SkipStep)),
+        Definition::of("heartbeat", |call, SessionArguments { session }| tools::ask(call, session, Request::Heartbeat)),
+        Definition::of("pause", |call, SessionArguments { session }| tools::ask(call, session, Request::Pause)),
+        Definition::of("resume", |call, SessionArguments { session }| tools::ask(call, session, Request::Resume)),
         Definition::of("exempt", tools::exempt),
     ]
 });

@@ -1,6 +1,6 @@
 //! The functions of the tools. Each does what the command of its name does, and answers with that command's JSON, or a
-//! small part of it: `list_attention`, `status`, `get_plan_status`, `explain` and `dry_run` read; `heartbeat`, `pause`,
-//! `resume` and `exempt` change something.
+//! small part of it: `list_attention`, `status`, `get_plan_status`, `explain` and `dry_run` read; `wake`, `fail_step`,
+//! `skip_step`, `heartbeat`, `pause`, `resume` and `exempt` change something.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,11 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tracing::warn;
 
-use super::call::{BYTES_MAX, Call, Keep, ROWS, kinds, no_place, page_of, small, with_rows, without_commands};
+use super::call::{
+    BYTES_MAX, Call, Keep, McpOptions, ROWS, kinds, no_place, page_of, small, with_rows, without_commands,
+};
 use crate::conclusion::usage;
 use crate::cycle::sweep_apart;
 use crate::parse;
@@ -19,14 +22,16 @@ use crate::report::explain::Explanation;
 use crate::report::{ask_named, exemption, summary_document};
 use crate::rules::request::{Asked, Request};
 use crate::rules::{Kind, Policy};
+use crate::store::Access;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
 use crate::store::read::overview::{Attention, Cursor, Overview, OverviewRequest, PageRequest, Scope, Status};
 use crate::store::read::plan::PlanReport;
 use crate::store::work::exemptions::{self, Exempt, WantedExemption};
+use crate::store::work::find::among;
 use crate::sweep::ask::AskOptions;
 use crate::sweep::{Examined, Observer, Options, Outcome, Selection};
-use crate::text::shown_in;
+use crate::text::{redact, shown_in};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -272,11 +277,27 @@ impl Observer for SubjectsOfPage {
 pub struct SessionArguments {
     /// Which session: its id, or what people call it.
     #[schemars(length(min = 1, max = 1000))]
-    session: String,
+    pub session: String,
 }
 
-/// Asks for something that concerns a session.
-pub fn ask(call: &Call, SessionArguments { session }: SessionArguments, request: Request) -> Result<Value> {
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepArguments {
+    /// Which step: its id, or what people call it, such as 'Release 2.4 #2'.
+    #[schemars(length(min = 1, max = 1000))]
+    pub step: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WakeArguments {
+    /// Which issue or step: its id, or what people call it, such as ACM-12, or 'Release 2.4 #2' for a step.
+    #[schemars(length(min = 1, max = 1000))]
+    pub subject: String,
+}
+
+/// Has something done with the subject of this name, as a person has it done by a command.
+pub fn ask(call: &Call, name: String, request: Request) -> Result<Value> {
     let sweep = call.options.sweep.clone();
     let asked = Asked { request, by: call.asker() };
     sweep.database.clone().ask(&sweep.timeouts.clone(), move |database| {
@@ -288,11 +309,33 @@ pub fn ask(call: &Call, SessionArguments { session }: SessionArguments, request:
             subscriptions: sweep.subscriptions,
             links: store.host.links(sweep.host_url.as_ref()),
         };
-        let answered = ask_named(&mut store, &session, &asked, &options)?;
+        let answered = ask_named(&mut store, &name, &asked, &options)?;
         match &answered.by_host {
+            // Only a person has the host's own API called.
             None => Ok(small(answered.json(&asked), &[], Keep::First)),
             Some(by_host) => Err(answered.refused(by_host, None).into()),
         }
+    })
+}
+
+/// Notes that the session of `--session` is alive, since its agent calls a tool. The tool answers all the same if that
+/// fails.
+pub fn note_sign_of_life(call: &Call) {
+    let Some(session) = &call.options.session else { return };
+    if let Err(error) = ask(call, session.clone(), Request::Heartbeat) {
+        warn!("this call is no sign of life: {}", redact(&format!("{error:#}")));
+    }
+}
+
+/// The id of the session that `--session` names. Refuses one that is unknown, or whose signs of life cannot be noted.
+pub fn find_session(options: &McpOptions, name: String) -> Result<String> {
+    let timeouts = options.sweep.timeouts;
+    options.sweep.database.ask(&timeouts, move |database| {
+        let mut store = database.open_to(Purpose::Ask(Request::Heartbeat))?;
+        store.refuse_request(Request::Heartbeat)?;
+        let found = store.db.in_transaction(Access::ReadOnly, &timeouts, |db| among(db, &[Kind::Session], &name));
+        let (_, label) = found.map_err(|abort| database.explain(abort.into()))?;
+        Ok(label.id.0)
     })
 }
 

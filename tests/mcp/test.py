@@ -31,7 +31,7 @@ if Path(sys.prefix).resolve() != (CACHE / "venv").resolve():
 
 from mcp import Client, Implementation, MCPError, StdioServerParameters  # noqa: E402
 
-CHANGING = ["heartbeat", "pause", "resume", "exempt"]
+CHANGING = ["wake", "fail_step", "skip_step", "heartbeat", "pause", "resume", "exempt"]
 READING = ["list_attention", "get_plan_status", "explain", "status", "dry_run"]
 PASSING = {"observed_at", "age_seconds", "idle_seconds", "stuck_seconds", "began_at", "duration_ms", "clocks", "clauses"}
 ANSWER_MAX = 25_000
@@ -188,8 +188,27 @@ async def changes():
                 answer = await call(client, request, session="chiara-4")
                 assert (answer["request"], answer["requested_by"]) == (request, "ada by python 1.0"), answer
             assert "is not paused" in await refusal(client, "resume", session="chiara-4")
+            woken = await call(client, "wake", subject="ACM-13")
+            assert (woken["request"], woken["requested_by"]) == ("wake", "ada by python 1.0"), woken
+            assert "a wake is queued" in await refusal(client, "wake", subject="ACM-13")
+            for tool, step in (("skip_step", "SOC 2 evidence #2"), ("fail_step", "Release 2.4 #2")):
+                answer = await call(client, tool, step=step)
+                assert (answer["request"], answer["requested_by"]) == (tool.replace("_", "-"), "ada by python 1.0"), answer
+                assert printed(url, "explain", "step", step)["recoveries"][-1]["requested_by"] == "ada by python 1.0"
         async with Client(server(url)) as client:
             assert "it was not started with --allow-changes" in await refusal(client, "pause", session="chiara-4")
+
+
+async def signs_of_life():
+    """Each call of a tool is a sign of life of the session that the server was started for."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = demo(folder, "start")
+        finding = lambda: printed(url, "explain", "session", "chiara-4")["finding"]  # noqa: E731
+        async with Client(server(url, "--session", "chiara-4")) as client:
+            await client.list_tools()
+            assert finding() == "silent"
+            await call(client, "status")
+            assert finding() is None
 
 
 def psql(url, sql=None, file=None):
@@ -244,7 +263,8 @@ async def typescript():
         assert got["answers"][-1]["isError"] and "there is no issue ACM-99" in got["answers"][-1]["content"][0]["text"]
 
 
-TESTS = [demo_at_its_start_as_ever, demo_at_its_start_without_initialize, demo_at_its_end, what_is_wrong_is_said, changes, paperclip, typescript]
+TESTS = [demo_at_its_start_as_ever, demo_at_its_start_without_initialize, demo_at_its_end, what_is_wrong_is_said]
+TESTS += [changes, signs_of_life, paperclip, typescript]
 
 
 def main():

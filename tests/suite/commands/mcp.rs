@@ -5,6 +5,7 @@ mod pages;
 mod protocol;
 mod refusals;
 mod shown;
+mod signs_of_life;
 
 use std::sync::LazyLock;
 

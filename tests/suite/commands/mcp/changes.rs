@@ -7,7 +7,7 @@ use crate::support::mcp::{Client, mcp};
 use crate::support::program::{command_at, explain};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
-const CHANGES: [&str; 4] = ["heartbeat", "pause", "resume", "exempt"];
+const CHANGES: [&str; 7] = ["wake", "fail_step", "skip_step", "heartbeat", "pause", "resume", "exempt"];
 
 fn changing(world: &World) -> Client {
     Client::start(mcp(&world.url, ["--allow-changes", "--as", "ada"]))
@@ -68,6 +68,23 @@ on_each_host! {
         assert_eq!(world.count("exemptions"), 1);
     }
 
+    fn an_issue_is_woken_as_a_person_wakes_it(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let mut client = changing(world);
+        let woken = client.call("wake", json!({ "subject": issue.0 }));
+        assert_eq!((&woken["request"], &woken["requested_by"]), (&json!("wake"), &json!("ada by test 1.0")));
+        assert_eq!((&woken["subject"]["kind"], &woken["subject"]["id"]), (&json!("issue"), &json!(issue.0)));
+        assert_eq!(world.wakes_for(&issue), 1);
+        let rows = world.texts("action || ' ' || attempt || ' ' || requested_by", "recoveries");
+        assert_eq!(rows, [Some("continue 1 ada by test 1.0".to_owned())]);
+
+        let why = client.refusal("wake", json!({ "subject": issue.0 }));
+        let command = command_at(&world.url, ["wake", &issue.0, "--as", "ada"]).run();
+        assert_eq!((command.code, command.err.trim()), (1, format!("sweep: {why}").as_str()));
+        assert_eq!(world.wakes_for(&issue), 1);
+    }
+
     fn without_allow_changes_nothing_can_be_changed(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -85,12 +102,12 @@ on_each_host! {
     }
 }
 
-/// On the databases with sweep's own sessions.
-mod own_sessions {
+/// On the databases with sweep's own sessions and plans.
+mod own_tables {
     use super::*;
 
-    fn ledger(world: &mut World, session: &Id) -> Vec<String> {
-        let of_it = format!("recoveries where subject_id = '{session}' order by created_at, id");
+    fn ledger(world: &mut World, subject: &Id) -> Vec<String> {
+        let of_it = format!("recoveries where subject_id = '{subject}' order by created_at, id");
         let rows = world.texts("action || ': ' || reason", &of_it);
         rows.into_iter().flatten().collect()
     }
@@ -113,6 +130,37 @@ mod own_sessions {
             assert!(ledger.iter().any(|row| row.contains("asked for by ada by test 1.0")), "{ledger:?}");
         }
 
+        fn a_step_is_given_up_or_left_out_as_the_commands_do_it(world) {
+            for (tool, status, row) in [
+                ("fail_step", "failed", "hand_over: set failed, asked for by ada by test 1.0"),
+                ("skip_step", "skipped", "recover: skipped, asked for by ada by test 1.0"),
+            ] {
+                let (plan, step) = world.stalled_step(None);
+                world.sweep();
+                let mut client = changing(world);
+                let done = client.call(tool, json!({ "step": step.0 }));
+                let kebab = tool.replace('_', "-");
+                assert_eq!((&done["request"], &done["requested_by"]), (&json!(kebab), &json!("ada by test 1.0")));
+                let statuses = [world.status("plan_steps", &step), world.status("plans", &plan)];
+                assert_eq!(statuses, [status, "executing"]);
+                assert_eq!(ledger(world, &step).last().map(String::as_str), Some(row));
+                let why = client.refusal(tool, json!({ "step": step.0 }));
+                assert!(why.contains(&format!("it is {status}")) && why.contains("What would change that"), "{why}");
+            }
+        }
+
+        fn the_agent_of_a_step_is_woken_once(world) {
+            let agent = world.agent("idle");
+            let (_, step) = world.stalled_step(Some(&agent));
+            let mut client = changing(world);
+            client.call("wake", json!({ "subject": "Launch #1" }));
+            assert!(client.refusal("wake", json!({ "subject": step.0 })).contains("wake"));
+            for tool in ["skip_step", "fail_step"] {
+                assert!(client.refusal(tool, json!({ "step": step.0 })).contains("a wake"), "it is on its way");
+            }
+            assert_eq!(ledger(world, &step), ["continue: woken, asked for by ada by test 1.0"]);
+        }
+
         fn a_heartbeat_is_a_sign_of_life(world) {
             let session = world.session(None, None);
             assert_eq!(explain(&world.url, Kind::Session, &session.0)["finding"], "silent");
@@ -130,7 +178,7 @@ fn what_changes_something_says_so() {
     let world = World::new(On::Sqlite);
     let mut client = changing(&world);
     let tools = client.tools();
-    assert_eq!(tools.len(), 9);
+    assert_eq!(tools.len(), 12);
     for tool in tools {
         let changes = CHANGES.contains(&tool["name"].as_str().expect("a name"));
         assert_eq!(tool["annotations"]["readOnlyHint"], !changes, "{tool}");
