@@ -260,6 +260,7 @@ impl EventLoop {
             }
             WatchEvent::DatabaseLost(why) => {
                 self.print(&format!("the session's row cannot be kept: {why}; the agent goes on"));
+            WatchEvent::StillStuck(words) => self.backend.mark_in_brief(&words),
                 if self.state.end.is_some() || self.state.stop.is_some() {
                     self.state.give_up_at.get_or_insert(Instant::now() + SETTLING_LASTS);
                 }
@@ -416,14 +417,14 @@ impl EventLoop {
     /// Prints and marks that the session needs a person, for this reason.
     fn call_person(&mut self, reason: &str) {
         let reason = redact(reason);
-        self.backend.mark(Some(&reason));
+        self.backend.mark(&reason);
         self.state.is_marked = true;
         self.print_line(&format!("⚠ session needs a person: {reason}"));
     }
 
     fn unmark(&mut self) {
         if std::mem::take(&mut self.state.is_marked) {
-            self.backend.mark(None);
+            self.backend.unmark();
         }
     }
 

@@ -41,6 +41,9 @@ const ANSWER_MAX: usize = 20;
 // decisions.md#a-relaunch-proves-itself
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
+/// The longest time that is shown in brief: a longer one would take more columns.
+const SHOWN_MAX: TimeDelta = TimeDelta::days(999);
+
 /// One session of an agent, as its rows show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
@@ -247,6 +250,28 @@ impl SessionFacts {
             (Finding::Looping, ..) => format!("It repeats itself and made no progress for {no_progress_for}."),
             (Finding::NoProgress, ..) => format!("It moves, and did nothing new for {no_progress_for}."),
             _ => format!("It showed no sign of life for {}.", HumanDuration(now - *active_at)),
+        }
+    }
+}
+
+impl SessionFacts {
+    /// What is wrong with the session, in at most 18 columns and in no word of the session's own: `silent 12m`.
+    pub fn in_brief(&self, policy: &Policy) -> String {
+        let for_so_long = |since: DateTime<Utc>| {
+            let lasted = HumanDuration((self.history.observed_at - since).min(SHOWN_MAX)).to_string();
+            lasted.split(' ').next().unwrap_or_default().to_owned()
+        };
+        match (self.suspicion(policy), self.question()) {
+            (Finding::Waiting, Some(AgentState { activity: Activity::Exhausted, kind, .. })) => match kind.as_deref() {
+                Some("context") => "no context".to_owned(),
+                Some("quota") => "no quota".to_owned(),
+                Some(_) | None => "exhausted".to_owned(),
+            },
+            (Finding::Waiting, _) => "asks you".to_owned(),
+            (Finding::Crashed, _) => "crashed".to_owned(),
+            (Finding::Looping, _) => "loop".to_owned(),
+            (Finding::NoProgress, _) => format!("no progress {}", for_so_long(self.session.progressed_at)),
+            _ => format!("silent {}", for_so_long(self.session.active_at)),
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum WatchEvent {
     Undelivered(Id, String),
     /// People were notified that the session needs one of them, for this reason.
     Stuck(String),
+    /// The session is still stuck, as these few words say.
+    StillStuck(String),
     /// A session that was stuck is no longer stuck.
     Recovered,
     /// The process has ended, and the policy has it relaunched.
@@ -60,8 +62,12 @@ pub trait Backend {
     fn type_message(&self, message: String, command_id: Id) -> bool;
     /// Starts the command again where it ran before.
     fn relaunch(&mut self) -> Result<()>;
-    /// Marks the terminal or the pane, outside of the agent's screen, since a person is needed; None removes the mark.
-    fn mark(&self, reason: Option<&str>);
+    /// Marks the terminal, outside of the agent's screen, since a person is needed for this reason.
+    fn mark(&self, _reason: &str) {}
+    /// Shows a few words on what is wrong, at each look while it lasts, where there is room for no more.
+    fn mark_in_brief(&self, _words: &str) {}
+    /// Takes the mark back.
+    fn unmark(&self);
     /// Adopts the new size of the operator's window.
     fn resize(&self) {}
     /// True if the agent is blocked because nobody reads its output.

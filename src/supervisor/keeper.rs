@@ -312,6 +312,9 @@ impl Keeper {
                 self.send(if is_stuck { WatchEvent::Stuck(why) } else { WatchEvent::Recovered });
             }
         }
+        if stuck.is_some() {
+            self.send(WatchEvent::StillStuck(facts.in_brief(&self.options.policy)));
+        }
     }
 }
 

@@ -96,6 +96,13 @@ impl Terminal {
         let keyboard = Keyboard::new(writer, record.clone(), events.clone());
         Ok(Terminal { command, master: pair.master, process, output, keyboard, record, events })
     }
+
+    /// Sends a sequence to the operator's terminal, if that understands it.
+    fn show(&self, sequence: &str) {
+        if self.command.shows_sequences {
+            self.output.insert(sequence.as_bytes());
+        }
+    }
 }
 
 impl Backend for Terminal {
@@ -121,16 +128,15 @@ impl Backend for Terminal {
         Ok(())
     }
 
-    /// Shows by the terminal's title, its bell and a notification why a person is needed; None removes the title.
-    fn mark(&self, reason: Option<&str>) {
-        if !self.command.shows_sequences {
-            return;
-        }
-        let sequence = match reason {
-            Some(reason) => format!("\x1b]0;⚠ {reason}\x07\x07\x1b]9;{reason}\x07"),
-            None => format!("\x1b]0;{}\x07", redact(self.record.lock().emulator.title())),
-        };
-        self.output.insert(sequence.as_bytes());
+    /// Shows by the terminal's title, its bell and a notification why a person is needed.
+    fn mark(&self, reason: &str) {
+        self.show(&format!("\x1b]0;⚠ {reason}\x07\x07\x1b]9;{reason}\x07"));
+    }
+
+    /// Shows the agent's own title again.
+    fn unmark(&self) {
+        let title = redact(self.record.lock().emulator.title());
+        self.show(&format!("\x1b]0;{title}\x07"));
     }
 
     fn resize(&self) {

@@ -56,9 +56,8 @@ pub struct WatchedPane {
 impl WatchedPane {
     /// Starts watching: the pane is queried at each interval.
     pub fn start(pane: Pane, interval: Duration, record: SharedRecord, events: Sender<WatchEvent>) -> WatchedPane {
-        let mark = WindowMark { pane: pane.clone(), before: Mutex::default() };
-        let watched =
-            WatchedPane { pane, interval, record, events, mark: Arc::new(mark), looked: None, typing: Arc::default() };
+        let mark = Arc::new(WindowMark::new(pane.clone()));
+        let watched = WatchedPane { pane, interval, record, events, mark, looked: None, typing: Arc::default() };
         watched.spawn();
         watched
     }
@@ -160,8 +159,12 @@ impl Backend for WatchedPane {
         Ok(())
     }
 
-    fn mark(&self, reason: Option<&str>) {
-        self.mark.set(reason.is_some());
+    fn mark_in_brief(&self, words: &str) {
+        self.mark.show(words);
+    }
+
+    fn unmark(&self) {
+        self.mark.hide();
     }
 }
 
@@ -378,61 +381,136 @@ fn quoted(word: &str) -> String {
 /// The options of a window that say how its name is shown.
 const FORMATS: [&str; 2] = ["window-status-format", "window-status-current-format"];
 
-const MARK: &str = "⚠ ";
+/// What stands before such a format while a pane of the window is marked: the marks of all its panes. A mark is an
+/// option of its pane, so that several watchers do not meet, and none outlives its pane.
+const MARKS: &str = "#{P:#{?@sweep_mark,#{@sweep_mark} ,}}";
 
-/// A mark in tmux's status line, at the window of a session that needs a person.
+/// What follows then, and is shown as nothing: whether the window had this format itself, or the global one of this
+/// length was copied. So a watcher that comes later knows what a killed one has changed.
+const ORIGIN: [&str; 2] = ["#{?,", ",}"];
+const OWN: &str = "own";
+const COPIED: &str = "copied ";
+
+/// The columns of a mark in tmux's status line, which has room for all windows.
+const MARK_COLUMNS_MAX: usize = 20;
+
+/// How often a mark is set that has not changed, and when tmux removes one that was not: its watcher was killed.
+const MARKED_EVERY: Duration = Duration::from_secs(10);
+const MARK_LASTS: Duration = Duration::from_secs(30);
+
+/// A mark in tmux's status line, before the name of the window of a session that needs a person.
 ///
-/// The mark stands before the operator's own format of the window's name, and no word of the agent's is part of it:
-/// tmux runs what stands in `#(…)`.
+/// No word of the agent's is part of it: tmux runs what stands in `#(…)`.
 struct WindowMark {
     pane: Pane,
-    /// The window's formats before the mark was set; None for a format that it had from the global options.
-    before: Mutex<Option<[Option<String>; 2]>>,
+    shown: Mutex<Option<ShownMark>>,
+}
+
+/// A mark as it was set last.
+struct ShownMark {
+    words: String,
+    at: Instant,
+    /// The window to which the pane belonged then: `@3`.
+    window: String,
 }
 
 impl WindowMark {
-    fn set(&self, is_on: bool) {
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        match (is_on, before.take()) {
-            // Another watcher has marked the same window.
-            (true, None) if self.of_window(FORMATS[0]).is_some_and(|format| format.starts_with(MARK)) => {}
-            (true, None) => {
-                *before = Some(FORMATS.map(|format| self.of_window(format)));
-                for format in FORMATS {
-                    let Some(shown) = self.ask(&["show-options", "-A", "-w", "-v"], format) else { continue };
-                    self.set_option(format, &format!("{MARK}{shown}"));
-                }
-            }
-            (false, Some(formats)) => {
-                for (format, before) in FORMATS.iter().zip(formats) {
-                    match before {
-                        Some(before) => self.set_option(format, &before),
-                        None => self.pane.ask(&["set-option", "-w", "-u", "-t", &self.pane.id, format]),
-                    };
-                }
-            }
-            (_, unchanged) => *before = unchanged,
+    /// A mark that is not shown. What a watcher that was killed has left at this pane is removed.
+    fn new(pane: Pane) -> WindowMark {
+        let mark = WindowMark { pane, shown: Mutex::default() };
+        mark.remove();
+        mark.window().iter().for_each(|window| mark.restore(window));
+        mark
+    }
+
+    fn show(&self, words: &str) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.as_ref().is_some_and(|before| before.words == words && before.at.elapsed() < MARKED_EVERY) {
+            return;
+        }
+        let (id, at) = (self.pane.id.as_str(), Instant::now());
+        let Some(window) = self.window() else { return };
+        let mark: String = format!("⚠ {words}").chars().take(MARK_COLUMNS_MAX).collect();
+        let token = Id::generate().0;
+        let set = |option, value| ["set-option", "-p", "-t", id, option, value];
+        self.pane.ask(&[&set("@sweep_mark", &mark)[..], &[";"], &set("@sweep_marked", &token)].concat());
+        FORMATS.iter().for_each(|format| self.add_marks_to(&window, format));
+        // From tmux 3.2 on. The shell says nothing of a pane that is gone by then.
+        let is_left = quoted(&format!("##{{==:##{{@sweep_marked}},{token}}}"));
+        let removal = quoted(&format!("set-option -p -u -t {id} @sweep_mark"));
+        let command = format!("tmux if-shell -F -t {id} {is_left} {removal} >/dev/null 2>&1 || :");
+        self.pane.ask(&["run-shell", "-b", "-d", &MARK_LASTS.as_secs().to_string(), &command]);
+        // The pane may have been moved to another window.
+        if let Some(left) = shown.replace(ShownMark { words: words.to_owned(), at, window }) {
+            self.restore(&left.window);
         }
     }
 
-    fn set_option(&self, format: &str, value: &str) -> Option<String> {
+    fn hide(&self) {
+        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.remove();
+            self.restore(&shown.window);
+        }
+    }
+
+    /// The window that the pane belongs to.
+    fn window(&self) -> Option<String> {
+        let window = self.pane.ask(&["display-message", "-p", "-t", &self.pane.id, "#{window_id}"])?;
+        Some(window.trim().to_owned()).filter(|window| window.starts_with('@'))
+    }
+
+    /// Removes the mark of the pane.
+    fn remove(&self) {
+        let unset = |option| ["set-option", "-p", "-u", "-t", self.pane.id.as_str(), option];
+        self.pane.ask(&[&unset("@sweep_mark")[..], &[";"], &unset("@sweep_marked")].concat());
+    }
+
+    /// Restores the formats of a window, unless one of its panes is marked.
+    fn restore(&self, window: &str) {
+        let marks = self.pane.ask(&["list-panes", "-t", window, "-F", "#{@sweep_mark}"]);
+        if marks.is_some_and(|marks| marks.trim().is_empty()) {
+            FORMATS.iter().for_each(|format| self.take_marks_from(window, format));
+        }
+    }
+
+    fn add_marks_to(&self, window: &str, format: &str) {
+        let Some(own) = self.read(&["show-options", "-w", "-v", "-t", window, format]) else { return };
+        let is_there = own.as_ref().is_some_and(|own| own.starts_with(MARKS));
+        let shown = || self.read(&["show-options", "-A", "-w", "-v", "-t", window, format]);
+        let Some(Some(shown)) = (!is_there).then(shown).flatten() else { return };
+        let origin = ORIGIN.join(&own.map_or_else(|| format!("{COPIED}{}", shown.len()), |_| OWN.to_owned()));
+        self.set(window, format, &format!("{MARKS}{origin}{shown}"));
+    }
+
+    /// Restores what was there before; what somebody has changed meanwhile stays as it is.
+    fn take_marks_from(&self, window: &str, format: &str) {
+        let own = self.read(&["show-options", "-w", "-v", "-t", window, format]).flatten();
+        let Some(before) = own.as_deref().and_then(|own| own.strip_prefix(MARKS)) else { return };
+        let (origin, before) =
+            before.strip_prefix(ORIGIN[0]).and_then(|rest| rest.split_once(ORIGIN[1])).unwrap_or((OWN, before));
+        if origin.strip_prefix(COPIED).is_some_and(|length| length == before.len().to_string()) {
+            self.pane.ask(&["set-option", "-w", "-u", "-t", window, format]);
+        } else {
+            self.set(window, format, before);
+        }
+    }
+
+    fn set(&self, window: &str, format: &str, value: &str) {
         // In an argument, tmux takes a semicolon at its end for the end of the command.
         let escaped = value.strip_suffix(';').map_or(value.to_owned(), |value| format!("{value}\\;"));
-        self.pane.ask(&["set-option", "-w", "-t", &self.pane.id, format, &escaped])
+        self.pane.ask(&["set-option", "-w", "-t", window, format, &escaped]);
     }
 
-    fn of_window(&self, format: &str) -> Option<String> {
-        self.ask(&["show-options", "-w", "-v"], format).filter(|value| !value.is_empty())
-    }
-
-    fn ask(&self, command: &[&str], format: &str) -> Option<String> {
-        let answer = self.pane.ask(&[command, &["-t", &self.pane.id, format]].concat())?;
-        Some(answer.trim_end_matches('\n').to_owned())
+    /// The value of an option as tmux prints it, which is None if the option is not set. None: the value is unknown, or
+    /// no text that could be restored.
+    fn read(&self, command: &[&str]) -> Option<Option<String>> {
+        let answer = self.pane.call(command).ok().filter(|answer| answer.status.success())?;
+        Some(String::from_utf8(answer.stdout).ok()?.strip_suffix('\n').map(str::to_owned))
     }
 }
 
 impl Drop for WindowMark {
     fn drop(&mut self) {
-        self.set(false);
+        self.hide();
     }
 }

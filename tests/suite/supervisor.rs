@@ -20,6 +20,7 @@ mod requests;
 mod resized_questions;
 mod shared_sessions;
 mod stuck_agents;
+mod tmux_marks;
 mod tmux_panes;
 mod vouched_prompts;
 mod words_to_go_on;

@@ -100,6 +100,31 @@ fn nudge(attempt: u32) -> Decision {
 }
 
 #[rstest]
+#[case::silent(session(), "silent 10m")]
+#[case::silent_for_hours(Session { active_at: at(-9_000), ..session() }, "silent 2h")]
+#[case::silent_since_long_before_all(Session { active_at: DateTime::<Utc>::MIN_UTC, ..session() }, "silent 999d")]
+#[case::looping(looping(), "loop")]
+#[case::without_progress(moving(-86_399), "no progress 23h")]
+#[case::without_progress_since_long_before_all(
+    Session { progressed_at: DateTime::<Utc>::MIN_UTC, ..moving(0) }, "no progress 999d")]
+#[case::crashed(ended(Some(1)), "crashed")]
+#[case::waiting(Session { agent: doing(Activity::Waiting, -60), ..session() }, "asks you")]
+#[case::exhausted(Session { agent: doing(Activity::Exhausted, -60), ..session() }, "exhausted")]
+fn what_is_wrong_fits_into_eighteen_columns(#[case] session: Session, #[case] words: &str) {
+    let brief = facts(session).in_brief(&Policy::default());
+    assert_eq!(brief, words);
+    assert!(brief.is_ascii() && brief.len() <= 18, "{brief}");
+}
+
+#[rstest]
+#[case("quota", "no quota")]
+#[case("context", "no context")]
+fn what_an_agent_has_run_out_of_is_said_in_brief(#[case] kind: &str, #[case] words: &str) {
+    let agent = doing(Activity::Exhausted, -60).map(|agent| AgentState { kind: Some(kind.to_owned()), ..agent });
+    assert_eq!(facts(Session { agent, ..session() }).in_brief(&Policy::default()), words);
+}
+
+#[rstest]
 #[case::quiet_for_ten_minutes(session(), Ok(Finding::Silent))]
 #[case::exactly_at_the_threshold(Session { active_at: at(-300), ..session() }, Err(Reason::Recent))]
 #[case::just_past_it(Session { active_at: at(-301), ..session() }, Ok(Finding::Silent))]

@@ -90,7 +90,7 @@ on_each_database! {
 
 /// While tmux shows the history, `q` ends that, and what follows would reach the agent.
 const PERSON: &str = "#!/bin/sh\nexport PATH=\"${PATH#*:}\"\n\
-    case \"$*\" in *weep*) tmux -u copy-mode -t %1;; esac\nexec tmux \"$@\"\n";
+    case \"$*\" in *'weep) '*) tmux -u copy-mode -t %1;; esac\nexec tmux \"$@\"\n";
 
 #[test]
 fn when_somebody_begins_to_read_the_history_at_that_moment_no_key_is_typed() {

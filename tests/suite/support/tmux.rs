@@ -71,14 +71,25 @@ impl Tmux {
     }
 
     pub fn watch(&self, world: &World, flags: &[&str]) -> Watcher {
-        let words = ["--database", &world.url, "--name", "agent", "--tmux", "%1"];
+        self.watch_pane(world, "%1", "agent", flags)
+    }
+
+    /// Watches a pane as the session of this name.
+    pub fn watch_pane(&self, world: &World, pane: &str, name: &str, flags: &[&str]) -> Watcher {
+        let words = ["--database", &world.url, "--name", name, "--tmux", pane];
         Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
     }
 
-    /// The formats with which the status line shows this window, if they differ from those of all others.
-    pub fn window_formats(&self) -> [String; 2] {
+    /// What the status line shows of the window of this pane.
+    pub fn status_line(&self, pane: &str) -> String {
+        let shown = self.ask(&["display-message", "-p", "-t", pane, "#{T:window-status-current-format}"]);
+        shown.trim_end_matches('\n').to_owned()
+    }
+
+    /// The formats with which the status line shows the window of this pane, as far as that has its own.
+    pub fn window_formats(&self, pane: &str) -> [String; 2] {
         ["window-status-format", "window-status-current-format"]
-            .map(|format| self.ask(&["show-options", "-w", "-v", "-t", "%1", format]).trim_end_matches('\n').to_owned())
+            .map(|format| self.ask(&["show-options", "-w", "-v", "-t", pane, format]))
     }
 
     pub fn has_no_trace_of_a_shell(&self) -> bool {
