@@ -15,6 +15,7 @@ mod processes;
 pub mod record;
 pub mod terminal;
 pub mod tmux;
+mod work_tree;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -50,6 +51,9 @@ pub(crate) use tmux::{Pane, WatchedPane};
 /// How often the log is written and timeouts are checked.
 const TICK: Duration = Duration::from_millis(200);
 
+/// How often git's files are looked at for new work.
+const WORK_EVERY: Duration = Duration::from_secs(10);
+
 /// How long a relaunch by a sweep is awaited before the operator is notified.
 const SILENT_WAIT_LASTS: Duration = Duration::from_secs(2);
 
@@ -82,6 +86,14 @@ impl WatchTarget {
         match self {
             WatchTarget::Command(command) => command.words.clone(),
             WatchTarget::Pane(pane) => pane.foreground(),
+        }
+    }
+
+    /// Where the agent works.
+    pub fn directory(&self) -> PathBuf {
+        match self {
+            WatchTarget::Command(command) => command.directory.clone(),
+            WatchTarget::Pane(pane) => pane.directory(),
         }
     }
 }
@@ -123,6 +135,8 @@ pub fn run(watch: Watch) -> Result<u8> {
     if raw_mode.is_on() {
         hold_logs();
     }
+    let no_progress_after = options.policy.session_no_progress_after.to_std().unwrap_or(WORK_EVERY);
+    work_tree::follow(target.directory(), (no_progress_after / 10).clamp(TICK, WORK_EVERY), record.clone());
     let backend: Box<dyn Backend> = match target {
         WatchTarget::Command(mut command) => {
             command.hook_socket = hook_socket.as_ref().map(HookSocket::path);
@@ -246,6 +260,7 @@ impl EventLoop {
                 self.call(KeeperCall::Failed(command_id));
             }
             WatchEvent::Stuck(why) => self.call_person(&why),
+            WatchEvent::StillStuck(words) => self.backend.mark_in_brief(&words),
             WatchEvent::Recovered => {
                 self.unmark();
                 self.print("the session goes on");
@@ -260,7 +275,6 @@ impl EventLoop {
             }
             WatchEvent::DatabaseLost(why) => {
                 self.print(&format!("the session's row cannot be kept: {why}; the agent goes on"));
-            WatchEvent::StillStuck(words) => self.backend.mark_in_brief(&words),
                 if self.state.end.is_some() || self.state.stop.is_some() {
                     self.state.give_up_at.get_or_insert(Instant::now() + SETTLING_LASTS);
                 }

@@ -192,10 +192,11 @@ struct WatchedSession {
 
 impl WatchedSession {
     fn find(flags: WatchFlags, target: &WatchTarget, policy: Option<Policy>) -> WatchedSession {
-        let (title, directory) = match target {
-            WatchTarget::Command(command) => (redact(&command.title()), command.directory.clone()),
-            WatchTarget::Pane(pane) => (pane.title(), pane.directory()),
+        let title = match target {
+            WatchTarget::Command(command) => redact(&command.title()),
+            WatchTarget::Pane(pane) => pane.title(),
         };
+        let directory = target.directory();
         let host = redact(&whoami::hostname().unwrap_or_default());
         let place = format!("in {} on {host}", redact(&directory.to_string_lossy()));
         let name = directory.file_name().map(|name| redact(&name.to_string_lossy())).unwrap_or_default();

@@ -112,6 +112,7 @@ mod tests {
     #[case::seconds_without_a_unit(["waited 1", "waited 3", "waited 5"])]
     #[case::what_stood_there_before(["one\ntwo", "two", "two\none"])]
     #[case::the_beginning_of_a_known_line(["error: no route", "error: no", "err"])]
+    #[case::tests_of_which_as_many_pass(["3 passed in 0.51s", "3 passed in 0.62s", "3 passed in 1.7s"])]
     #[case::a_counter_that_stands(["12/300 files", "12/300 files", "11/300 files"])]
     fn motion_is_no_progress(#[case] looks: [&str; 3]) {
         assert_eq!(progress(looks)[1..], [false, false]);
@@ -121,6 +122,8 @@ mod tests {
     #[case::new_lines(["one", "one\ntwo", "two\nthree"])]
     #[case::tokens_one_by_one(["The", "The quick brown", "The quick brown fox"])]
     #[case::a_counter(["12/300 files", "13/300 files", "14/300 files"])]
+    #[case::tests_that_pass(["3 passed, 2 failed in 0.5s", "4 passed, 1 failed in 0.6s", "5 passed in 0.7s"])]
+    #[case::more_tests(["test result: ok. 12 passed", "test result: ok. 20 passed", "test result: ok. 31 passed"])]
     #[case::a_percentage_that_grows_as_a_clock(["45%", "47%", "49%"])]
     #[case::a_number_that_is_no_clock(["row 100", "row 250", "row 391"])]
     #[case::numbered_lines(["test 1 ok", "test 1 ok\ntest 2 ok", "test 2 ok\ntest 3 ok\ntest 4 ok"])]

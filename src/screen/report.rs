@@ -82,7 +82,7 @@ fn status(sequence: &'static str, text: &str) -> Option<Signal> {
 /// The environment variable that holds the path of the watcher's socket.
 pub const VARIABLE: &str = "WATCHED_BY_SWEEP";
 
-/// The length of a question in characters.
+/// The length of a question, or of what a tool is used on, in characters.
 const QUESTION_MAX: usize = 300;
 
 /// The fields of a tool's input that say what it would do.
@@ -100,6 +100,8 @@ pub struct HookEvent {
     pub statement: Statement,
     /// Whether the agent has made progress.
     pub is_progress: bool,
+    /// The tool that the agent uses or has used, and on what: `Bash(cargo test)`.
+    pub tool: Option<String>,
 }
 
 /// An event reduced to the fields that are read: agents pass all that a tool returned. None if it is no JSON object.
@@ -142,13 +144,23 @@ impl HookEvent {
         // What the tool would do, or else how the event describes what it asks.
         let input = |name| event.get("tool_input")?.get(name)?.as_str();
         let texts = ["question", "message", "tool_name"].map(text);
-        let mut asked = INPUTS.into_iter().filter_map(input).chain(texts).filter(|_| activity == Activity::Waiting);
+        let mut inputs = INPUTS.into_iter().filter_map(input).filter(|text| !text.is_empty());
+        let first_input = inputs.next();
+        let tool = match (text("tool_name"), first_input) {
+            ("", _) => None,
+            (name, Some(input)) => Some(format!("{name}({input})")),
+            (name, None) => Some(name.to_owned()),
+        };
+        // One that the agent asks for may never be used.
+        let tool = tool.filter(|_| activity == Activity::Working);
+        let mut asked = first_input.into_iter().chain(texts).filter(|_| activity == Activity::Waiting);
         let question = asked.find(|text| !text.is_empty()).unwrap_or_default();
         let question = redact(question).chars().take(QUESTION_MAX).collect();
         let (source, evidence) = (StatementSource::Event, format!("its event {}", redact(name)));
         Some(HookEvent {
             statement: Statement { activity, kind: kind.map(redact), question, resumes: None, source, evidence },
             is_progress: matches!(name, "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
+            tool: tool.map(|tool| redact(&tool).chars().take(QUESTION_MAX).collect()),
         })
     }
 }
@@ -234,6 +246,31 @@ mod tests {
     }
 
     #[rstest]
+    #[case::of_claude(
+        r#"{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"cargo test"},"x":{}}"#,
+        Some("Bash(cargo test)")
+    )]
+    #[case::of_gemini(
+        r#"{"hook_event_name":"BeforeTool","tool_name":"write_file","tool_input":{"file_path":"a.rs","content":"x"}}"#,
+        Some("write_file(a.rs)")
+    )]
+    #[case::anybodys(r#"{"state":"working","tool_name":"Search"}"#, Some("Search"))]
+    #[case::with_a_credential(
+        r#"{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"TOKEN=hunter2hunter2 x"}}"#,
+        Some("Bash(TOKEN=*** x)")
+    )]
+    #[case::one_that_may_never_be_used(
+        r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf /"}}"#,
+        None
+    )]
+    #[case::none(r#"{"hook_event_name":"UserPromptSubmit"}"#, None)]
+    fn which_tool_an_event_reports(#[case] json: &str, #[case] expected: Option<&str>) {
+        let whole = HookEvent::parse(json).and_then(|event| event.tool);
+        let handed_over = shortened(json).and_then(|json| HookEvent::parse(&json)?.tool);
+        assert_eq!((whole.as_deref(), handed_over.as_deref()), (expected, expected));
+    }
+
+    #[rstest]
     #[case::a_permission(
         r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ./important"}}"#,
         Some((Activity::Waiting, Some("permission"), "rm -rf ./important", false)))]
@@ -269,7 +306,7 @@ mod tests {
     #[case::another_type_beside_an_event(r#"{"hook_event_name":"Stop","message":null}"#, None)]
     fn what_an_event_says(#[case] json: &str, #[case] expected: Option<(Activity, Option<&str>, &str, bool)>) {
         let event = HookEvent::parse(json);
-        let found = event.as_ref().map(|HookEvent { statement, is_progress }| {
+        let found = event.as_ref().map(|HookEvent { statement, is_progress, .. }| {
             (statement.activity, statement.kind.as_deref(), statement.question.as_str(), *is_progress)
         });
         assert_eq!(found, expected);

@@ -331,6 +331,7 @@ fn changes(before: Option<&Snapshot>, snapshot: &Snapshot, at: impl Fn(Instant) 
         recent_output: (snapshot.recent_output != before.recent_output).then(|| snapshot.recent_output.join("\n")),
         ended_at: end.map(|end| DbInstant(at(end.at))),
         exit_code: end.and_then(|end| end.code()),
+        last_tool: (is_first || snapshot.last_tool != before.last_tool).then(|| snapshot.last_tool.clone()),
         takes_nudges: Some(snapshot.takes_nudges).filter(|takes| is_first || before.takes_nudges != *takes),
         state: (is_first || snapshot.activity != before.activity)
             .then(|| state_of(snapshot.activity.as_ref(), &at, zone)),

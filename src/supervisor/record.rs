@@ -1,9 +1,9 @@
 //! What is known of a watched process: its screen, its signs of life, its activity, its end; and whether to nudge it.
 //!
 //! Any output is a sign of life, and so are children that compute: they use the processor. Progress is what
-//! `screen::Motion` says, and for a bounded time, unless the output is a loop, that children compute. One exception:
-//! output within three seconds after a nudge was typed, which was not on the screen before and shares a part with the
-//! nudge, is its echo, and neither.
+//! `screen::Motion` says, and for a bounded time that git's files show new work, or, unless the output is a loop, that
+//! children compute. One exception: output within three seconds after a nudge was typed, which was not on the screen
+//! before and shares a part with the nudge, is its echo, and neither.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,6 +48,8 @@ pub struct Snapshot {
     pub recent_output: Vec<String>,
     pub activity: Option<KnownActivity>,
     pub takes_nudges: bool,
+    /// The tool that the agent has reported last.
+    pub last_tool: Option<String>,
     pub end: Option<ProcessEnd>,
     /// The operator has stopped the watcher.
     pub is_stopped: bool,
@@ -113,7 +115,8 @@ pub struct Record {
     question_size: (u16, u16),
     /// When it was first looked at.
     began_at: Option<Instant>,
-    /// When its children last computed.
+    last_tool: Option<String>,
+    /// When its children last computed, or git's files last showed new work.
     computed_at: Option<Instant>,
     /// When the children's processor time was last measured, and how much it was.
     children: Option<(Instant, Duration)>,
@@ -199,12 +202,21 @@ impl Record {
 
     /// Records an event that a hook of the agent has reported, as JSON.
     pub fn hook_event(&mut self, json: &str, now: Instant) {
-        let Some(HookEvent { statement, is_progress }) = HookEvent::parse(json) else { return };
+        let Some(HookEvent { statement, is_progress, tool }) = HookEvent::parse(json) else { return };
+        self.last_tool = tool.or(self.last_tool.take());
         let had_question = self.question_since();
         self.activities.add(statement, now);
         self.active_at = Some(now);
         if is_progress || self.question_since() != had_question {
             self.progressed_at = Some(now);
+        }
+    }
+
+    /// Records that git's files show new work since then: progress of a process that was active meanwhile. Of one that
+    /// was not, somebody else has done that work.
+    pub fn has_worked(&mut self, since: Instant, now: Instant) {
+        if self.active_at.is_some_and(|at| since <= at) {
+            self.computed_at = Some(now);
         }
     }
 
@@ -253,6 +265,7 @@ impl Record {
             })),
             recent_output: redacted(&self.lines),
             activity: self.activities.current().filter(|_| self.end.is_none()).cloned(),
+            last_tool: self.last_tool.clone(),
             takes_nudges: self.is_typed_into && self.end.is_none() || self.refusal(now).is_none(),
             end: self.end,
             is_stopped: self.is_stopped,

@@ -24,3 +24,4 @@ mod tmux_marks;
 mod tmux_panes;
 mod vouched_prompts;
 mod words_to_go_on;
+mod work_trees;

@@ -109,6 +109,7 @@ relations! {
         started_at -> Nullable<Moment>,
         last_activity_at -> Nullable<Moment>,
         last_progress_at -> Nullable<Moment>,
+        last_tool -> Nullable<Text>,
         recent_output -> Text,
         exit_code -> Nullable<Integer>,
         ended_at -> Nullable<Moment>,

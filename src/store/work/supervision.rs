@@ -294,6 +294,7 @@ fn restarted(now: DateTime<Utc>) -> _ {
 pub struct Changes {
     pub last_activity_at: Option<Instant>,
     pub last_progress_at: Option<Instant>,
+    pub last_tool: Option<Option<String>>,
     pub recent_output: Option<String>,
     pub ended_at: Option<Instant>,
     pub exit_code: Option<i32>,
