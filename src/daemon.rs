@@ -36,6 +36,7 @@ use crate::sweep::{Options, Summary};
 use crate::text::redact;
 use http::Health;
 pub use options::{DaemonOptions, Resolved};
+pub use place::REACTED_TO;
 use place::{Outage, Place, Places};
 use run_ends::News;
 use service_manager::{Demand, ServiceManager, Signals};
@@ -83,7 +84,7 @@ enum DaemonEvent {
     Due,
     /// News of runs that end in this database.
     News(Url, News),
-    /// An issue of which a run has ended is to be looked at.
+    /// What a run has ended of is to be looked at.
     React,
     /// A database that is away is to be asked again.
     Retry,
@@ -239,6 +240,7 @@ impl Daemon {
     async fn sweep_all(&mut self) -> Result<()> {
         let before = self.places.find(&self.resolved.options);
         self.places.log_changes(&before);
+        self.places.listen(&self.resolved.options)?;
         self.plan().await?;
         let cycle = self.resolved.options.cycle.clone();
         self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.urls(Outage::lasts)));
@@ -363,7 +365,7 @@ impl Daemon {
         }
     }
 
-    /// Looks at the issues that are due of one database.
+    /// Looks at the issues and steps that are due of one database.
     fn react(&mut self) {
         let (options, now) = (&self.resolved.options, Instant::now());
         let is_due = |place: &&mut Place| place.react_at().is_some_and(|at| at <= now);

@@ -243,7 +243,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// False if subjects were named, or if runs have ended and only their issues are looked at.
+    /// False if subjects were named, or if runs have ended and only their subjects are looked at.
     fn is_full_scan(&self) -> bool {
         self.named.is_none() && self.options.selection.only_ids().is_none()
     }

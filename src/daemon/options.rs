@@ -11,7 +11,7 @@ use crate::cycle::CycleOptions;
 use crate::page::PageOptions;
 use crate::schedule::Schedule;
 use crate::store::connect::databases::{Databases, Named};
-use crate::store::connect::listen::Source;
+use crate::store::connect::listen::{Listening, Source};
 use crate::store::connect::open::Url;
 
 /// The options of a daemon that sweeps on a schedule.
@@ -30,8 +30,8 @@ pub struct DaemonOptions {
     /// Is the page served there?
     pub page: bool,
     pub page_options: PageOptions,
-    /// Listen for runs that end; never, when issues are not swept.
-    pub listen: bool,
+    /// Listen for runs that end; off, when neither issues nor steps are swept.
+    pub listen: Listening,
     /// Where to listen; none: where it sweeps.
     pub listen_url: Option<Url>,
 }
@@ -49,15 +49,16 @@ impl DaemonOptions {
             http: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464)),
             page: false,
             page_options: PageOptions::default(),
-            listen: false,
+            listen: Listening::default(),
             listen_url: None,
         }
     }
 
-    /// What to listen to at this database, if anything: SQLite notifies of nothing.
+    /// What to listen to at this database, if anything.
     pub fn source(&self, database: &Url) -> Option<Source> {
-        let (database, connection) = (database.clone(), self.listen_url.clone());
-        (self.listen && matches!(database, Url::Postgres(..))).then_some(Source { database, connection })
+        let connection = self.listen_url.clone().filter(|_| matches!(database, Url::Postgres(..)));
+        let source = Source { database: database.clone(), connection, listening: self.listen };
+        (self.listen != Listening::Off).then_some(source)
     }
 
     /// The time without progress after which a sweep is taken to hang. One statement is one step, so that a statement

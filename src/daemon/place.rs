@@ -18,10 +18,14 @@ use crate::metrics::{Condition, DatabaseState};
 use crate::rules::display::{HumanDuration, counted};
 use crate::rules::{Kind, Policy};
 use crate::store::connect::databases::Found;
+use crate::store::connect::listen::Listening;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Portion;
 use crate::sweep::{Options, Selection, Summary};
 use crate::text::redact;
+
+/// The kinds whose work goes on as soon as a run of it has ended.
+pub const REACTED_TO: [Kind; 2] = [Kind::Issue, Kind::Step];
 
 /// The databases that are swept: never none.
 pub struct Places(pub Vec<Place>);
@@ -82,7 +86,7 @@ impl Places {
         self.0.iter().filter_map(|place| place.outage.retry_at()).min()
     }
 
-    /// When the first issue is due of which a run has ended.
+    /// When the first issue or step is due of which a run has ended.
     pub fn react_at(&self) -> Option<Instant> {
         self.0.iter().filter_map(Place::react_at).min()
     }
@@ -132,13 +136,13 @@ pub struct Place {
     pub found: Found,
     pub condition: Condition,
     pub outage: Outage,
-    /// None: it was not asked for.
+    /// None: nobody wants it.
     pub listening: Option<RunEndListener>,
     run_ends: RunEndQueue,
     /// How long the host needs after the end of a run; none: the database has not been asked yet.
     pub run_end_grace: Option<Duration>,
-    /// What the guard held back of the issues in the last sweep; none: all of them.
-    held_issues: Option<Vec<Portion>>,
+    /// What the guard held back in the last sweep of the kinds that are reacted to; none: all of one of them.
+    held: Option<Vec<Portion>>,
     /// What went wrong the last time, so that it is said once.
     trouble: Option<String>,
 }
@@ -152,7 +156,7 @@ impl Place {
             listening: None,
             run_ends: RunEndQueue::default(),
             run_end_grace: None,
-            held_issues: Some(Vec::new()),
+            held: Some(Vec::new()),
             trouble: None,
         }
     }
@@ -174,37 +178,38 @@ impl Place {
         self.condition == Condition::Unknown || (is_unheard && self.condition == Condition::Up)
     }
 
-    /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a
+    /// How long after the end of a run its subject is swept, as soon as the database has said what its host needs: a
     /// little longer, since the clocks of both may differ.
     fn reaction_grace(&self) -> Option<Duration> {
         let grace = self.run_end_grace?;
         Some(grace + grace / 10)
     }
 
-    /// When the first issue is due of which a run has ended.
+    /// When the first issue or step is due of which a run has ended.
     pub fn react_at(&self) -> Option<Instant> {
         self.reaction_grace().filter(|_| !self.outage.lasts()).and_then(|grace| self.run_ends.due_at(grace))
     }
 
-    /// The sweep of the issues that are due, as far as the bound for this minute allows: the sweep's own transaction,
+    /// The sweep of the subjects that are due, as far as the bound for this minute allows: the sweep's own transaction,
     /// at once instead of at the next time of the schedule. None: the schedule looks at them.
     pub fn reaction(&mut self, options: &DaemonOptions) -> Option<Options> {
         let grace = self.reaction_grace()?;
         let due = self.run_ends.take_due(grace);
         // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
-        let (Some(held), None) = (self.held_issues.clone(), &self.trouble) else { return None };
+        let (Some(held), None) = (self.held.clone(), &self.trouble) else { return None };
         let sweep = options.cycle.sweep.clone();
         let allowed = self.run_ends.allowed(sweep.guard.as_ref());
         if allowed == Some(0) {
             self.warn_of_overrun();
             return None;
         }
-        // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ
+        // Half the grace: whoever touches an issue meanwhile is at it, and the clocks of host and database may differ
         // a little.
         let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
-        let (database, selection) = (self.found.url.clone(), Selection::Issues(due));
+        let kinds = sweep.selection.kinds().into_iter().filter(|kind| REACTED_TO.contains(kind)).collect();
+        let (database, selection) = (self.found.url.clone(), Selection::Candidates(kinds, due));
         Some(Options { database, selection, policy, limit, held, ..sweep })
     }
 
@@ -228,7 +233,7 @@ impl Place {
         }
     }
 
-    /// Takes news of runs that end; returns of how many issues a run has ended.
+    /// Takes news of runs that end; returns of how many issues and steps a run has ended.
     pub fn receive(&mut self, news: News) -> usize {
         match news {
             News::Listening => {
@@ -237,12 +242,14 @@ impl Place {
             }
             News::Disconnected(why) => {
                 if self.set_hearing(Hearing::Disconnected) != Some(Hearing::Disconnected) {
-                    self.log(|| warn!("runs that end are not heard of, the schedule finds them: {why}"));
+                    let is_relied_on = self.listening.as_ref().is_some_and(|it| it.source.listening == Listening::On);
+                    let what = format!("runs that end are not heard of, the schedule finds them: {why}");
+                    self.log(|| if is_relied_on { warn!("{what}") } else { info!("{what}") });
                 }
             }
-            News::RunEnds(issues) => {
-                let heard = issues.len();
-                self.run_ends.queue(issues);
+            News::RunEnds(subjects) => {
+                let heard = subjects.len();
+                self.run_ends.queue(subjects);
                 return heard;
             }
         }
@@ -275,7 +282,8 @@ impl Place {
     pub fn swept(&mut self, swept: &Summary) {
         self.is_back();
         self.outage.forget();
-        self.held_issues = swept.held_back(Kind::Issue);
+        let held: Option<Vec<_>> = REACTED_TO.into_iter().map(|kind| swept.held_back(kind)).collect();
+        self.held = held.map(|held| held.concat());
     }
 
     /// Waits for a database that is away. What else is wrong is said once, and the next sweep tries again.

@@ -1,10 +1,10 @@
-//! Runs that end: hearing of them, when the issue of each is looked at, and how much may be done about them. What is
-//! not heard is found by the schedule.
+//! Runs that end: hearing of them, when the issue or the step of each is looked at, and how much may be done about
+//! them. What is not heard is found by the schedule.
 //!
 //! A thread of its own listens: it waits for the database, and its connection may be lost at any time. Whoever ends a
-//! run may still be at it, so its issue is left alone for a moment. And the guard does not see issues that come one by
-//! one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard lets pass at
-//! once; the rest is left to the schedule, whose sweeps have the guard.
+//! run may still be at it, so its subject is left alone for a moment. And the guard does not see subjects that come one
+//! by one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard lets pass
+//! at once; the rest is left to the schedule, whose sweeps have the guard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::thread;
@@ -15,8 +15,9 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::Instant;
 
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::{Guard, Id};
-use crate::store::connect::listen::{HEARD_MAX, Listener, Source};
+use crate::store::connect::listen::{HEARD_MAX, Listener, Listening, Source};
 use crate::text::redact;
 
 /// How soon the thread notices that nobody waits for its news any more.
@@ -25,13 +26,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A connection that is lost sooner did not work: else one that is cut every few seconds would be logged each time.
 const A_WHILE: Duration = Duration::from_secs(60);
 
+/// How often a database is tried that was not prepared for it, where nobody insists on it.
+const SELDOM: Duration = Duration::from_secs(300);
+
 /// How much news may wait to be taken.
 const NEWS_MAX: usize = 8;
 
 /// What the thread that listens has to say.
 pub enum News {
     Listening,
-    /// Runs of these issues have ended.
+    /// Runs of these issues and steps have ended.
     RunEnds(BTreeSet<Id>),
     /// The connection was lost, and why; it tries again.
     Disconnected(String),
@@ -83,17 +87,18 @@ fn listen(source: &Source, news: &Sender<News>) {
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
+        let is_in_vain = source.listening == Listening::Auto && conclusion_of(&error) == Conclusion::Config;
         let _ = news.blocking_send(News::Disconnected(redact(&format!("{error:#}"))));
-        rest(delay.next().unwrap_or(PATIENCE), news);
+        rest(if is_in_vain { SELDOM } else { delay.next().unwrap_or(PATIENCE) }, news);
     }
 }
 
 fn pass_on(listener: &mut Listener, news: &Sender<News>) -> Result<()> {
     while !news.is_closed() {
-        let issues = listener.wait(PATIENCE)?;
-        if !issues.is_empty() {
+        let ended = listener.wait(PATIENCE)?;
+        if !ended.is_empty() {
             // While nobody takes the news, more is left to the schedule.
-            let _ = news.try_send(News::RunEnds(issues));
+            let _ = news.try_send(News::RunEnds(ended));
         }
     }
     Ok(())
@@ -113,39 +118,39 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// After so long without an overrun, the next one is news again.
 const CALM: Duration = Duration::from_secs(60 * 60);
 
-/// The issues that wait to be looked at, and what was done about such issues lately.
+/// The issues and steps that wait to be looked at, and what was done about such lately.
 #[derive(Default)]
 pub struct RunEndQueue {
-    /// Each issue with the time at which the end of its run was heard of.
-    issues: BTreeMap<Id, Instant>,
-    /// How many issues were continued or escalated, and when.
+    /// Each with the time at which the end of its run was heard of.
+    subjects: BTreeMap<Id, Instant>,
+    /// How many were continued or escalated, and when.
     done: VecDeque<(Instant, u64)>,
     /// When something was last left to the schedule, since there was too much.
     overrun_at: Option<Instant>,
 }
 
 impl RunEndQueue {
-    /// Queues issues of which a run has ended: they are due after the grace. A second end in that time is one matter
-    /// with the first.
-    pub fn queue(&mut self, issues: BTreeSet<Id>) {
+    /// Queues issues and steps of which a run has ended: they are due after the grace. A second end in that time is one
+    /// matter with the first.
+    pub fn queue(&mut self, subjects: BTreeSet<Id>) {
         let now = Instant::now();
-        for issue in issues {
-            if self.issues.len() < HEARD_MAX {
-                self.issues.insert(issue, now);
+        for subject in subjects {
+            if self.subjects.len() < HEARD_MAX {
+                self.subjects.insert(subject, now);
             }
         }
     }
 
-    /// When the first of the issues is due.
+    /// When the first of them is due.
     pub fn due_at(&self, grace: Duration) -> Option<Instant> {
-        self.issues.values().min().map(|heard| *heard + grace)
+        self.subjects.values().min().map(|heard| *heard + grace)
     }
 
-    /// Takes the issues that are due.
+    /// Takes those that are due.
     pub fn take_due(&mut self, grace: Duration) -> Vec<Id> {
         let is_due = |heard: &Instant| grace <= heard.elapsed();
-        let due: Vec<Id> = self.issues.iter().filter(|(_, heard)| is_due(heard)).map(|(id, _)| id.clone()).collect();
-        self.issues.retain(|_, heard| !is_due(heard));
+        let due: Vec<Id> = self.subjects.iter().filter(|(_, heard)| is_due(heard)).map(|(id, _)| id.clone()).collect();
+        self.subjects.retain(|_, heard| !is_due(heard));
         due
     }
 
@@ -155,7 +160,7 @@ impl RunEndQueue {
         }
     }
 
-    /// How many issues may be continued or escalated now; none: as many as there are, since there is no guard.
+    /// How many may be continued or escalated now; none: as many as there are, since there is no guard.
     pub fn allowed(&mut self, guard: Option<&Guard>) -> Option<u32> {
         while self.done.front().is_some_and(|(at, _)| MINUTE <= at.elapsed()) {
             self.done.pop_front();

@@ -12,9 +12,9 @@ use crate::cycle::{self, CycleOptions, of_database, sweep_apart};
 use crate::notify::{Delivered, deliver};
 use crate::report::told;
 use crate::store::connect::databases::Found;
-use crate::store::connect::listen::{Source, run_end_grace};
-use crate::store::connect::open::Url;
+use crate::store::connect::listen::{Listening, Source, refuse_silence, run_end_grace};
 use crate::store::connect::open::patience::Patience;
+use crate::store::connect::open::{Store, Url};
 use crate::store::{Access, Timeouts};
 use crate::sweep::{Cancel, Options, Progress, Summary, Tally};
 
@@ -23,7 +23,7 @@ pub enum Task {
     /// Can the database be swept?
     Check,
     Sweep,
-    /// A sweep of the issues of which a run has just ended.
+    /// A sweep of the issues and steps of which a run has just ended.
     Reaction,
     /// Notifications that wait, between two sweeps.
     Deliver,
@@ -59,12 +59,16 @@ const FIRST: Duration = Duration::from_secs(30);
 /// How long the host needs after the end of a run, if the database can be swept.
 fn run_end_grace_of(database: &Url, source: Option<&Source>, timeouts: &Timeouts) -> Result<Duration> {
     let mut store = database.open(Access::Write)?;
+    let Store { db, host, .. } = &mut store;
+    if source.is_some_and(|source| source.listening == Listening::On) {
+        db.look(|db| refuse_silence(db, host)).map_err(|error| database.explain(error))?;
+    }
     match source.map_or(Ok(()), Source::refuse_another) {
         // A listening connection that cannot be had is no reason to leave out the sweep.
         Err(error) if conclusion_of(&error) != Conclusion::Unavailable => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    run_end_grace(&mut store.db, timeouts).map_err(|error| database.explain(error))
+    run_end_grace(db, timeouts).map_err(|error| database.explain(error))
 }
 
 /// What the daemon has in hand, on a thread of its own.
@@ -102,7 +106,7 @@ impl BackgroundWork {
         })
     }
 
-    /// Sweeps the issues of which a run has just ended. Notifications wait for a moment in which no run ends, not the
+    /// Sweeps the issues and steps of which a run has just ended. Notifications wait for a moment in which no run ends, not the
     /// other way round.
     pub fn react(options: Options, database: Found) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {

@@ -8,6 +8,7 @@ use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
 use crate::store::work::candidates::Shard;
 use crate::store::work::outbox::Event;
+use crate::store::connect::listen::Listening;
 use crate::sweep::KindMode;
 
 /// What the names of all variables begin with.
@@ -240,6 +241,7 @@ written! {
     Shard: |shard| format!("{}/{}", shard.index, shard.count),
     Event: |event| event.name().to_owned(),
     bool: |is_on| parse::SWITCH.name(*is_on).to_owned(),
+    Listening: |listening| parse::LISTENING.name(*listening).to_owned(),
     KindMode: |mode| parse::KIND_MODE.name(*mode).to_owned(),
     LogFormat: |format| parse::LOG_FORMAT.name(*format).to_owned(),
     Escalation: |escalation| parse::ESCALATION.name(*escalation).to_owned(),

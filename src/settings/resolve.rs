@@ -15,13 +15,14 @@ use super::environment::{Environment, SetIn};
 use super::table;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
-use crate::daemon::DaemonOptions;
+use crate::daemon::{DaemonOptions, REACTED_TO};
 use crate::notify::{Notify, Secret, Target};
 use crate::page::{PageOptions, Viewed};
 use crate::parse::{self, KINDS, List, ListEntry, LogFormat, listed};
 use crate::rules::{Kind, Policy};
 use crate::store::Timeouts;
-use crate::store::connect::databases::{Databases, Found};
+use crate::store::connect::databases::Databases;
+use crate::store::connect::listen::Listening;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Shard;
 use crate::sweep::plan::Plan;
@@ -130,18 +131,17 @@ pub fn daemon(scope: ScopeFlags, environment: &Environment) -> Result<DaemonOpti
     }
     options.listen_url = listen_url(environment)?;
     let sweep = &options.cycle.sweep;
-    let is_sqlite = |found: &Found| matches!(found.url, Url::Sqlite(_));
-    if options.listen && options.databases.find().iter().all(is_sqlite) {
-        return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
-    }
     if options.listen_url.is_some() && options.databases.only().is_none() {
         return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
     }
-    options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
+    if !sweep.selection.kinds().iter().any(|kind| REACTED_TO.contains(kind) && sweep.mode(*kind) != KindMode::Off) {
+        options.listen = Listening::Off;
+    }
     let swept = || options.databases.find().into_iter().map(|found| found.url).collect();
     let listens_at: Vec<Url> = options.listen_url.clone().map_or_else(swept, |url| vec![url]);
     let pooler = listens_at.iter().find_map(|url| pooler_at(url, environment));
-    pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
+    let is_relied_on = options.listen == Listening::On;
+    pooler.iter().filter(|_| is_relied_on).for_each(|pooler| warn_of_silence(pooler));
     Ok(options)
 }
 

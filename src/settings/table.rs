@@ -16,10 +16,11 @@ use super::environment::Environment;
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
-use crate::parse::{self, ESCALATION, EVENTS, KIND_MODE, LOG_FORMAT, List, ListEntry, LogFormat, SWITCH};
+use crate::parse::{self, ESCALATION, EVENTS, KIND_MODE, LISTENING, LOG_FORMAT, List, ListEntry, LogFormat, SWITCH};
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
 use crate::store::Timeouts;
+use crate::store::connect::listen::Listening;
 use crate::store::connect::open::Url;
 use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::Shard;
@@ -132,8 +133,10 @@ settings! {
             jitter: TimeDelta, parse::duration => daemon.jitter;
             /// Sweep at the start as well: on, off
             at_start: bool, SWITCH => daemon.at_start;
-            /// Listen for runs that end, and sweep their issues at once (PostgreSQL): on, off
-            listen: bool, SWITCH => daemon.listen;
+            /// Listen for runs that end, and sweep what they worked on at once: auto, on, off
+            ///
+            /// auto: where the host tells of them. on: the daemon does not start where it does not.
+            listen: Listening, LISTENING => daemon.listen;
         }
         "The daemon", apply_http(daemon: DaemonOptions = no_daemon()) {
             /// Serve /healthz, /readyz and /metrics here, or off; and the page

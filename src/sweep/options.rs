@@ -10,7 +10,6 @@ use diesel::QueryResult;
 use super::clock::{self, Clocks};
 use super::{Heading, Mode, Plan, SCHEMA};
 use crate::conclusion::config;
-use crate::rules::issue::IssueFacts;
 use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::connect::open::{Store, Url};
 use crate::store::hosts::links::HostUrl;
@@ -19,7 +18,7 @@ use crate::store::work::counts::KindMode;
 use crate::store::work::opening::{Glance, Start};
 use crate::store::work::outbox::Subscriptions;
 use crate::store::work::{find, ledger};
-use crate::store::{Access, Db, DbConnection, Durable, Nominated, Timeouts};
+use crate::store::{Access, Db, DbConnection, Durable, Nominated, Timeouts, for_kind};
 use crate::text::redact;
 
 /// One sweep, as the operator wants it.
@@ -61,8 +60,8 @@ pub enum Selection {
     Kinds(Vec<Kind>),
     /// Subjects by an id or by what people call them, whether they are candidates or not.
     Subjects(Vec<(Kind, String)>),
-    /// The candidates among these issues.
-    Issues(Vec<Id>),
+    /// The candidates of these kinds among these ids.
+    Candidates(Vec<Kind>, Vec<Id>),
     /// What this plan says.
     Plan(Box<Plan>),
 }
@@ -118,9 +117,8 @@ impl Selection {
     /// The kinds that are swept, in their order.
     pub fn kinds(&self) -> Vec<Kind> {
         match self {
-            Selection::Kinds(kinds) => kinds.clone(),
+            Selection::Kinds(kinds) | Selection::Candidates(kinds, _) => kinds.clone(),
             Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
-            Selection::Issues(_) => vec![Kind::Issue],
             Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
         }
     }
@@ -128,13 +126,13 @@ impl Selection {
     pub fn plan(&self) -> Option<&Plan> {
         match self {
             Selection::Plan(plan) => Some(plan),
-            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_) => None,
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Candidates(..) => None,
         }
     }
 
     pub fn only_ids(&self) -> Option<&[Id]> {
         match self {
-            Selection::Issues(issues) => Some(issues),
+            Selection::Candidates(_, ids) => Some(ids),
             Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,
         }
     }
@@ -155,7 +153,7 @@ pub fn heading(options: &Options, store: &Store, start: &Start) -> Heading {
         mode: match (options.dry_run, &options.selection) {
             (true, _) => Mode::DryRun,
             (false, Selection::Plan(_)) => Mode::Apply,
-            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_)) => Mode::Sweep,
+            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Candidates(..)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
         database: start.database.clone(),
@@ -185,10 +183,14 @@ pub fn first_look(options: &Options, store: &mut Store, access: Access) -> Resul
 
 /// False if runs have ended that left nothing stranded, as most do: such a look is not worth a row.
 pub fn is_worth_a_sweep(options: &Options, store: &mut Store) -> Result<bool> {
-    match options.selection.only_ids() {
-        None => Ok(true),
-        Some(_) => Ok(0 < look(options, &mut store.db, |db| IssueFacts::count_candidates(db, &options.part()))?),
+    if options.selection.only_ids().is_none() {
+        return Ok(true);
     }
+    let Store { db, kinds, .. } = store;
+    let swept = options.selection.kinds().into_iter().filter(|kind| kinds.contains(kind));
+    let mut swept = swept.filter(|kind| options.mode(*kind) != KindMode::Off);
+    let has_any = |db: &mut Db, kind| for_kind!(kind, S => S::count_candidates(db, &options.part())).map(|n| 0 < n);
+    look(options, db, |db| swept.try_fold(false, |found, kind| Ok(found || has_any(db, kind)?)))
 }
 
 /// A plan of another database, or of other rules, and a tenant that nothing belongs to, are refused.
@@ -225,7 +227,7 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
 /// wrong with it.
 pub fn named(options: &Options, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
     match &options.selection {
-        Selection::Kinds(_) | Selection::Issues(_) => Ok(None),
+        Selection::Kinds(_) | Selection::Candidates(..) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
             let mut find = |kind, name: &str| -> Result<(Kind, Id)> {

@@ -1,7 +1,10 @@
-//! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL).
+//! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL), or a look at the file a few
+//! times a second (SQLite).
 //!
 //! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep
 //! finds.
+
+mod file;
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -14,13 +17,15 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use uuid::Uuid;
 
-use crate::conclusion::{config, unavailable, usage};
+use crate::conclusion::{config, unavailable};
 use crate::rules::Id;
 use crate::store::connect::open::{Url, refuse_at_first_look};
 use crate::store::db::schema::host_behavior;
 use crate::store::db::types::IdType;
-use crate::store::hosts::migrate;
+use crate::store::hosts::folders::Host;
+use crate::store::hosts::{catalog, migrate};
 use crate::store::{Access, Db, DbConnection, Timeouts};
+use file::FileListener;
 
 /// How long the first notification may take: behind a transaction pooler it never comes.
 const PROBE_MAX: Duration = Duration::from_secs(2);
@@ -29,12 +34,25 @@ pub const HEARD_MAX: usize = 1000;
 /// Between two looks at what has arrived: a look is one read of a socket, no query.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Does a daemon listen?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Listening {
+    /// Where the host notifies, and its notifications arrive; elsewhere the schedule is enough.
+    #[default]
+    Auto,
+    /// Somebody relies on it.
+    On,
+    Off,
+}
+
 /// What is listened to.
 #[derive(Clone, PartialEq)]
 pub struct Source {
     pub database: Url,
     /// The connection that listens, if it is not the sweeps': past a pooler.
     pub connection: Option<Url>,
+    pub listening: Listening,
 }
 
 impl Source {
@@ -59,22 +77,55 @@ fn identity(url: &Url) -> Result<String> {
     asked.map_err(|error| url.explain(error))
 }
 
-/// A connection that listens.
-pub struct Listener {
+/// What hears of runs that end.
+pub enum Listener {
+    Server(ServerListener),
+    File(Box<FileListener>),
+}
+
+impl Listener {
+    /// Makes sure that the host says when a run has ended, and that this arrives.
+    pub fn open(source: &Source) -> Result<Listener> {
+        match &source.database {
+            Url::Postgres(..) => ServerListener::open(source).map(Listener::Server),
+            Url::Sqlite(path) => Ok(Listener::File(Box::new(FileListener::open(&source.database, path)?))),
+        }
+    }
+
+    /// The issues and steps of which a run has ended, once there are any, or after `patience`. Fails when the
+    /// connection is lost.
+    pub fn wait(&mut self, patience: Duration) -> Result<BTreeSet<Id>> {
+        let began = Instant::now();
+        loop {
+            let (ended, pause) = match self {
+                Listener::Server(server) => (server.look()?, PAUSE),
+                Listener::File(file) => (file.look()?, file::PAUSE),
+            };
+            if !ended.is_empty() || patience < began.elapsed() {
+                return Ok(ended.into_iter().collect());
+            }
+            sleep(pause);
+        }
+    }
+}
+
+/// A connection to a server that listens.
+pub struct ServerListener {
     db: DbConnection,
     ids: IdType,
 }
 
-impl Listener {
+impl ServerListener {
     /// Connects, and makes sure that the host notifies, and that notifications arrive.
-    pub fn open(source: &Source) -> Result<Listener> {
+    fn open(source: &Source) -> Result<ServerListener> {
         source.refuse_another()?;
-        let Source { database, connection } = source;
+        let Source { database, connection, .. } = source;
         let url = connection.as_ref().unwrap_or(database);
         let mut db = url.connect(Access::ReadOnly)?;
-        ensure!(!db.is_sqlite(), usage("only PostgreSQL can notify of runs that end"));
         let ids = db.look(|db| {
-            refuse_silence(db)?;
+            let set_up = refuse_at_first_look(db, Access::ReadOnly)?;
+            let (host, _) = migrate::check(db, set_up)?;
+            refuse_silence(db, &host)?;
             Ok(IdType::of(db)?)
         });
         let ids = ids.map_err(|error| url.explain(error))?;
@@ -82,13 +133,13 @@ impl Listener {
         run(&mut db, &format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}"))?;
         // From a connection like those of sweeps: its own words a pooler would pass on.
         run(&mut database.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
-        let mut listener = Listener { db, ids };
+        let mut listener = ServerListener { db, ids };
         let began = Instant::now();
         while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
             if PROBE_MAX < began.elapsed() {
                 // The pooler's connection to the server lives on, and would listen for ever.
                 run(&mut listener.db, "UNLISTEN *")?;
-                bail!(unavailable(
+                bail!(config(
                     "no notification arrives on this connection: through a transaction pooler none does, \
                      listening needs a connection of its own to the server, by SWEEP_LISTEN_URL",
                 ));
@@ -98,18 +149,9 @@ impl Listener {
         Ok(listener)
     }
 
-    /// The issues of which a run has ended, once there are any, or after `patience`. Fails when the connection is lost.
-    pub fn wait(&mut self, patience: Duration) -> Result<BTreeSet<Id>> {
-        let began = Instant::now();
-        loop {
-            // An id that is none comes from somebody else's NOTIFY.
-            let arrived = self.arrived()?;
-            let issues: BTreeSet<Id> = arrived.iter().filter_map(|(_, payload)| self.ids.parse(payload)).collect();
-            if !issues.is_empty() || patience < began.elapsed() {
-                return Ok(issues);
-            }
-            sleep(PAUSE);
-        }
+    /// The issues and steps that were named since the last look. An id that is none comes from somebody else's NOTIFY.
+    fn look(&mut self) -> Result<Vec<Id>> {
+        Ok(self.arrived()?.iter().filter_map(|(_, payload)| self.ids.parse(payload)).collect())
     }
 
     /// What has arrived since the last look. Of a flood libpq keeps all that it has read, until the connection ends.
@@ -136,15 +178,20 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
         .context("listening for runs that end")
 }
 
-/// Would listening be in vain? A host whose runs notify only after `sweep migrate --with-listen` may not have been
-/// prepared so.
-fn refuse_silence(db: &mut Db) -> Result<()> {
+/// Refuses a database where nothing says that a run has ended. A host whose runs notify only after `sweep migrate
+/// --with-listen` may not have been prepared so.
+pub fn refuse_silence(db: &mut Db, host: &Host) -> Result<()> {
     const IS_NOTIFYING: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
         to_regproc('sweep.notify_of_run_end'))";
-    let set_up = refuse_at_first_look(db, Access::ReadOnly)?;
-    let (host, _) = migrate::check(db, set_up)?;
-    let Db::Postgres(db) = db else { return Ok(()) };
-    let is_notifying = host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
-    ensure!(is_notifying, config("nothing notifies of runs that end: run `sweep migrate --with-listen`"));
-    Ok(())
+    let (says_so, why) = match db {
+        Db::Postgres(db) => (
+            host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?,
+            "nothing notifies of runs that end: run `sweep migrate --with-listen`",
+        ),
+        Db::Sqlite(_) => (
+            catalog::exists(db, "run_ends")?,
+            "nothing notes in the file that a run has ended: its host has no `run_ends`, see docs/host-reference.md",
+        ),
+    };
+    Ok(ensure!(says_so, config(why)))
 }

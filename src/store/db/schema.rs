@@ -55,6 +55,10 @@ relations! {
         run_end_grace_seconds -> Double,
         resume_advice -> Text,
     }
+    run_ends (id) {
+        id -> BigInt,
+        subject_id -> HostId,
+    }
     host_clock (behind_seconds) {
         behind_seconds -> Double,
     }

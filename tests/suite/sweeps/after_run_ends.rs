@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use sweep::conclusion::Conclusion;
-use sweep::rules::Id;
+use sweep::rules::{Id, Kind};
 use sweep::sweep::Cancel;
 use sweep::sweep::run as sweep;
 use sweep::sweep::{Options, Selection};
@@ -10,8 +10,8 @@ use sweep::sweep::{Options, Selection};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn settings_for_only(world: &World, issues: &[&Id]) -> Options {
-    let selection = Selection::Issues(issues.iter().map(|id| (*id).clone()).collect());
-    Options { selection, ..world.options() }
+    let ids = issues.iter().map(|id| (*id).clone()).collect();
+    Options { selection: Selection::Candidates(vec![Kind::Issue], ids), ..world.options() }
 }
 
 on_each_host! {

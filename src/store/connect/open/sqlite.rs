@@ -88,7 +88,7 @@ fn is_half_written(path: &Path, error: &diesel::result::Error) -> bool {
 }
 
 /// What SQLite keeps beside a file: beside the file itself, whatever link leads to it.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(in crate::store) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(ending);
     name.into()

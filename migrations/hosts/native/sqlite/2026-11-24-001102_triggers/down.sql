@@ -1,3 +1,5 @@
 drop trigger log_recovery;
 drop trigger close_lost_runs;
 drop trigger pass_on_heartbeat;
+drop trigger note_run_end;
+drop table run_ends;
