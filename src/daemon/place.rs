@@ -241,10 +241,13 @@ impl Place {
                 self.set_hearing(Hearing::Connected);
             }
             News::Disconnected(why) => {
-                if self.set_hearing(Hearing::Disconnected) != Some(Hearing::Disconnected) {
-                    let is_relied_on = self.listening.as_ref().is_some_and(|it| it.source.listening == Listening::On);
-                    let what = format!("runs that end are not heard of, the schedule finds them: {why}");
-                    self.log(|| if is_relied_on { warn!("{what}") } else { info!("{what}") });
+                let before = self.set_hearing(Hearing::Disconnected);
+                let is_wanted = self.listening.as_ref().is_some_and(|it| it.source.listening == Listening::On);
+                let what = format!("runs that end are not heard of, the schedule finds them: {why}");
+                match before {
+                    Some(Hearing::Disconnected) => {}
+                    Some(Hearing::Unknown) if !is_wanted => self.log(|| info!("{what}")),
+                    Some(Hearing::Unknown | Hearing::Connected) | None => self.log(|| warn!("{what}")),
                 }
             }
             News::RunEnds(subjects) => {

@@ -15,3 +15,4 @@ mod schedules;
 mod service_managers;
 mod several_databases;
 mod signals;
+mod watched_files;

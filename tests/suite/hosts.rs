@@ -5,6 +5,7 @@ mod broken_schema;
 mod encodings;
 pub mod guest_files;
 mod guest_journals;
+mod guest_run_ends;
 mod host_folders;
 mod id_types;
 mod invented_schemas;

@@ -1,6 +1,6 @@
 //! SWEEP_LISTEN_URL: sweeps go through a pooler, and the one connection that listens goes past it.
 
-use crate::support::daemon::{Daemon, NEVER, daemon};
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
 use crate::support::pooler::Pooler;
 use crate::support::program::{Program, sweep};
 use crate::support::wait::wait_for;
@@ -30,7 +30,21 @@ fn past_a_transaction_pooler_it_is_heard_at_once_that_a_run_has_ended() {
     listening.ends_well();
     // The control: through the pooler nothing is heard, and what would help is named.
     let deaf = Daemon::start(behind(&pooler, &world));
-    assert!(deaf.says("runs that end are not heard of").ends_with("by SWEEP_LISTEN_URL"));
+    assert!(deaf.says("WARN runs that end are not heard of").ends_with("by SWEEP_LISTEN_URL"));
+}
+
+#[test]
+fn behind_a_transaction_pooler_who_asked_for_nothing_has_the_schedule_and_one_line_that_says_so() {
+    let (mut world, pooler) = (World::with_listen(On::Postgres), Pooler::start(4));
+    let (issue, run) = world.issue_at_work();
+    let mut deaf = Daemon::start(daemon(&pooler.url(world.name()), EACH_SECOND, ["--set", "orphan_grace=1s"]));
+    assert!(deaf.says("INFO runs that end are not heard of").ends_with("by SWEEP_LISTEN_URL"));
+    world.end_run(&run);
+    wait_for("a wake", || (0 < world.wakes_for(&issue)).then_some(()));
+    let swept = deaf.count("sweep completed");
+    deaf.says_times(swept + 3, "sweep completed");
+    deaf.ends_well();
+    assert_eq!((deaf.count("are not heard of"), deaf.count(LISTENING)), (1, 0), "{:?}", deaf.log());
 }
 
 #[test]

@@ -53,18 +53,28 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
 }
 
 #[rstest]
-#[case::only_others(&["--only", "steps"])]
-#[case::off(&["--set", "issues=off"])]
-fn a_daemon_that_does_not_sweep_issues_does_not_do_so_when_their_runs_end(#[case] further: &[&str]) {
+#[case::only_others(&["--only", "steps"], 1)]
+#[case::off(&["--set", "issues=off"], 1)]
+#[case::only_sessions(&["--only", "sessions"], 0)]
+#[case::all_off(&["--set", "issues=off", "--set", "steps=off"], 0)]
+fn a_daemon_that_does_not_sweep_issues_does_not_do_so_when_their_runs_end(
+    #[case] further: &[&str],
+    #[case] listens: usize,
+) {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
     let arguments = [&["--listen", "on"], further].concat();
     let mut daemon = Daemon::start(daemon(&world.url, EACH_SECOND, arguments));
     daemon.says("sweep completed");
+    daemon.answers("/readyz", 200);
+    if 0 < listens {
+        daemon.says(LISTENING);
+    }
     world.end_run(&run);
-    daemon.says_times(4, "sweep completed");
+    let swept = daemon.count("sweep completed");
+    daemon.says_times(swept + 3, "sweep completed");
     daemon.ends_well();
-    assert_eq!((world.wakes_for(&issue), daemon.count(LISTENING)), (0, 0), "{:?}", daemon.log());
+    assert_eq!((world.wakes_for(&issue), daemon.count(LISTENING)), (0, listens), "{:?}", daemon.log());
 }
 
 /// Longer than two reactions may take, shorter than one request to it.

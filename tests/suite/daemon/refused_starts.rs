@@ -22,7 +22,7 @@ fn wrong_settings_are_refused_by_name() {
         ("SWEEP_AT_START", "yes", "expected on or off"),
         ("SWEEP_HTTP", "9464", "expected an address such as 127.0.0.1:9464"),
         ("SWEEP_HTTP", "localhost:9464", "expected an address such as 127.0.0.1:9464"),
-        ("SWEEP_LISTEN", "1", "expected on or off"),
+        ("SWEEP_LISTEN", "1", "expected auto, on or off"),
     ];
     for (name, value, expected) in cases {
         let ran = sweep(["daemon", "--database", "sqlite:///nonexistent/x.db"]).env(name, value).run();

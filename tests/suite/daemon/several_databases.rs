@@ -34,6 +34,7 @@ fn a_new_board_is_found_at_the_next_time_and_one_without_a_schema_is_reported_an
     std::fs::rename(path("b.new"), &new).expect("a file");
 
     daemon.says("b.db}: sweep completed");
+    daemon.says("b.db}: listening for runs that end");
     daemon.says("c.db}: no sweep: ");
     let swept = daemon.count("b.db}: sweep completed");
     daemon.says_times(swept + 2, "b.db}: sweep completed");
@@ -117,14 +118,13 @@ fn at_the_start_it_ends_only_if_every_database_refuses_it() {
 }
 
 #[test]
-fn runs_that_end_are_heard_of_in_each_server_s_database() {
-    let mut worlds = [World::with_listen(On::Postgres), World::with_listen(On::Postgres)];
-    let file = World::new(On::Sqlite);
-    let urls = [worlds[0].url.clone(), file.url.clone(), worlds[1].url.clone()];
+fn runs_that_end_are_heard_of_in_each_database() {
+    let mut worlds = [On::Postgres, On::Sqlite, On::Postgres].map(World::with_listen);
+    let urls = worlds.each_ref().map(|world| world.url.clone());
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let work = worlds.each_mut().map(World::issue_at_work);
-    let mut daemon = Daemon::start(daemon_of(&urls, NEVER, &["--listen", "on"]));
-    daemon.says_times(2, "listening for runs that end");
+    let mut daemon = Daemon::start(daemon_of(&urls, NEVER, &[]));
+    daemon.says_times(3, "listening for runs that end");
 
     for (world, (issue, run)) in worlds.iter_mut().zip(&work) {
         world.end_run(run);
@@ -133,7 +133,7 @@ fn runs_that_end_are_heard_of_in_each_server_s_database() {
 
     let metrics = daemon.get("/metrics").1;
     let listening: Vec<&str> = metrics.lines().filter(|line| line.starts_with("sweep_daemon_listening{")).collect();
-    assert_eq!(listening.iter().filter(|line| line.ends_with(" 1")).count(), 2, "{listening:?}");
+    assert_eq!(listening.iter().filter(|line| line.ends_with(" 1")).count(), 3, "{listening:?}");
     assert_eq!(listening.len(), 3, "{listening:?}");
     daemon.ends_well();
     let other = daemon_of(&urls, NEVER, &["--listen", "on"]).env("SWEEP_LISTEN_URL", &worlds[0].url);

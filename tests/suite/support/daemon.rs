@@ -77,6 +77,10 @@ impl Daemon {
         kill_process(pid, signal).expect("a process");
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().expect("a process").is_none()
     }

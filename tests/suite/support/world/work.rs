@@ -95,12 +95,28 @@ impl World {
         (issue, run)
     }
 
+    /// Makes a run of a step that began half an hour ago.
+    pub fn step_run(&mut self, step: &Id, agent: &Id, status: &str) -> Id {
+        let (id, at) = (Id::generate(), self.ago(30));
+        self.run(&format!(
+            "insert into runs (id, agent_id, plan_step_id, status, created_at)
+             values ('{id}', '{agent}', '{step}', '{status}', {at})"
+        ));
+        id
+    }
+
     pub fn set_run(&mut self, run: &Id, assignment: &str) {
         let table = if self.on == On::Paperclip { "heartbeat_runs" } else { "runs" };
         self.set(table, run, assignment);
     }
 
     pub fn end_run(&mut self, run: &Id) {
-        self.set_run(run, "status = 'failed', finished_at = now()");
+        self.end_run_as(run, "failed", 0);
+    }
+
+    /// Ends a run, and dates that `minutes` back.
+    pub fn end_run_as(&mut self, run: &Id, status: &str, minutes: i64) {
+        let at = self.ago(minutes);
+        self.set_run(run, &format!("status = '{status}', finished_at = {at}"));
     }
 }
