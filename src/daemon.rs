@@ -240,7 +240,6 @@ impl Daemon {
     async fn sweep_all(&mut self) -> Result<()> {
         let before = self.places.find(&self.resolved.options);
         self.places.log_changes(&before);
-        self.places.listen(&self.resolved.options)?;
         self.plan().await?;
         let cycle = self.resolved.options.cycle.clone();
         self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.urls(Outage::lasts)));
@@ -321,6 +320,7 @@ impl Daemon {
             return Err(self.places.refusal(refused));
         }
         refused.iter().for_each(|(database, error)| self.failed(database, error));
+        self.places.listen(&self.resolved.options)?;
         if !self.is_stopping && !due.is_empty() {
             self.sweep_some(&due).await?;
         }

@@ -105,9 +105,10 @@ impl Places {
         .await
     }
 
-    /// Listens as the options say, at each database; a thread that listens there already goes on.
+    /// Listens as the options say, at each database that was found in order once; a thread that listens there already
+    /// goes on.
     pub fn listen(&mut self, options: &DaemonOptions) -> Result<()> {
-        for place in &mut self.0 {
+        for place in self.0.iter_mut().filter(|place| place.run_end_grace.is_some()) {
             let source = options.source(&place.found.url);
             if place.listening.as_ref().map(|listening| &listening.source) != source.as_ref() {
                 place.listening = source.map(RunEndListener::start).transpose()?;
@@ -172,10 +173,10 @@ impl Place {
         DatabaseState { found: self.found.clone(), condition: self.condition, is_listening }
     }
 
-    /// True if the database was never looked at, or has not said yet what its listener has to know.
+    /// True if the database was never looked at, or has not said yet what has to be known of it to listen.
     pub fn is_new(&self) -> bool {
-        let is_unheard = self.listening.is_some() && self.run_end_grace.is_none();
-        self.condition == Condition::Unknown || (is_unheard && self.condition == Condition::Up)
+        let has_not_said = self.run_end_grace.is_none();
+        self.condition == Condition::Unknown || (has_not_said && self.condition == Condition::Up)
     }
 
     /// How long after the end of a run its subject is swept, as soon as the database has said what its host needs: a

@@ -20,13 +20,14 @@ fn folder_with_run_ends() -> Folder {
     folder
 }
 
-const ENDS: &str = "update jobs set state = 'failed', ended_at = datetime('now') where id = 2";
+const ENDS: &str = "update jobs set state = 'failed', ended_at = datetime('now') where id = 1";
 
 #[rstest]
 #[case("wal")]
 #[case("delete")]
 fn the_task_of_a_job_that_ended_is_continued_at_once(#[case] journal: &str) {
     let (mut owner, folder) = (Owner::new(journal), folder_with_run_ends());
+    owner.run("pragma busy_timeout = 5000");
     let directory = folder.path().display().to_string();
     migrate_at(&owner.url, ["--host-dir", &directory]).run().done();
     let program = daemon(&owner.url, NEVER, ["--listen", "on"]).env("SWEEP_HOST_DIR", &directory);
