@@ -97,8 +97,8 @@ pub struct MigrateFlags {
     /// It is the database of the host in this directory, which docs/hosts.md describes
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "host")]
     pub host_dir: Option<PathBuf>,
-    /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that
-    /// ends
+    /// Paperclip, Prefect: put a trigger on the host's table of runs as well, so that `sweep daemon` hears of each
+    /// that ends
     #[arg(long)]
     pub with_listen: bool,
     /// Migrate although this role is a superuser that does not own the host's tables

@@ -4,6 +4,7 @@
 mod api;
 mod escalations;
 mod left;
+mod run_ends;
 mod runs;
 mod server;
 mod store;
@@ -29,6 +30,7 @@ fn play(store: Store) {
     let writer = server.keep_writing();
 
     wakes::a_run_whose_worker_and_process_were_killed_is_completed_once_by_a_live_worker(&server);
+    run_ends::however_a_continued_run_ends_that_is_noticed_at_once(&server);
     left::a_healthy_run_that_says_nothing_between_two_heartbeats_is_left(&server);
     left::a_run_without_any_heartbeat_is_given_more_time(&server);
     left::what_others_write_stops_no_look_at_a_run(&server);

@@ -69,9 +69,12 @@ impl Server {
     }
 
     pub fn migrate(&self) {
-        let said = succeed(sweep(self.home()).args(["migrate", "--database", &self.store.url()]));
+        let url = self.store.url();
+        let migrate = |further: &[&str]| succeed(sweep(self.home()).args(["migrate", "--database", &url]).args(further));
+        let said = migrate(&[]);
         assert!(said.starts_with("Migrated (host prefect)"), "{said}");
         if let Store::Postgres(database) = &self.store {
+            assert!(migrate(&["--with-listen"]).ends_with("hosts/prefect/postgres_listen/2026-11-24-001302_listen\n"));
             grant_roles(&database.url());
         }
     }
