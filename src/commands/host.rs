@@ -137,7 +137,10 @@ pub fn migrate(flags: MigrateFlags, layout: Layout, environment: &Environment) -
         return uninstall(&url, &flags, layout);
     }
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
-        return Err(usage("--with-listen: only PostgreSQL can notify of runs that end; a SQLite file is looked at without it").into());
+        return Err(usage(
+            "--with-listen: only PostgreSQL can notify of runs that end; a SQLite file is looked at without it",
+        )
+        .into());
     }
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };

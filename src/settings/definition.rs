@@ -6,9 +6,9 @@ use chrono_tz::Tz;
 use crate::parse::{self, Choice, List, ListEntry, LogFormat};
 use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
+use crate::store::connect::listen::Listening;
 use crate::store::work::candidates::Shard;
 use crate::store::work::outbox::Event;
-use crate::store::connect::listen::Listening;
 use crate::sweep::KindMode;
 
 /// What the names of all variables begin with.

@@ -70,7 +70,8 @@ impl Server {
 
     pub fn migrate(&self) {
         let url = self.store.url();
-        let migrate = |further: &[&str]| succeed(sweep(self.home()).args(["migrate", "--database", &url]).args(further));
+        let migrate =
+            |further: &[&str]| succeed(sweep(self.home()).args(["migrate", "--database", &url]).args(further));
         let said = migrate(&[]);
         assert!(said.starts_with("Migrated (host prefect)"), "{said}");
         if let Store::Postgres(database) = &self.store {

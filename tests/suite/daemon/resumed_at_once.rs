@@ -50,9 +50,8 @@ fn the_issue_of_a_run_that_ended_is_resumed_without_waiting_for_the_schedule(#[c
 #[case::paperclip(On::Paperclip)]
 fn however_a_run_ends_its_issue_is_resumed_at_once(#[case] on: On) {
     let mut world = World::with_listen(on);
-    let ends = [
-        ("succeeded", 0), ("failed", 0), ("timed_out", 0), ("cancelled", 0), ("interrupted", 0), ("interrupted", 30),
-    ];
+    let ends =
+        [("succeeded", 0), ("failed", 0), ("timed_out", 0), ("cancelled", 0), ("interrupted", 0), ("interrupted", 30)];
     let work = ends.map(|end| (end, world.issue_at_work()));
     let (left, _) = world.issue_at_work();
     let mut daemon = listening(&world.url, NEVER, &[]);

@@ -28,7 +28,9 @@ fn path(world: &World) -> PathBuf {
 fn has_open(pid: u32, world: &World) -> bool {
     let path = path(world).canonicalize().expect("a file").display().to_string();
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process").flatten();
-    entries.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|open| open.display().to_string().starts_with(&path))
+    entries
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .any(|open| open.display().to_string().starts_with(&path))
 }
 
 #[rstest]

@@ -191,7 +191,7 @@ pub const LINES: &[Group] = &[
             "sweep daemon --schedule '61 * * * *'",
             "sweep daemon --timezone Berlin",
             "sweep daemon --http 80",
-            "sweep daemon --listen on -d sqlite://agents.db",
+            "sweep daemon --listen maybe",
             "sweep daemon --hung-after 10ms",
             "sweep notify",
             "sweep notify test",
