@@ -11,7 +11,7 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
-use crate::store::connect::listen::Listening;
+use crate::store::connect::listen::ListenMode;
 use crate::store::hosts::folders;
 use crate::store::read::overview::{Cursor, PageRequest};
 use crate::store::work::candidates::Shard;
@@ -266,7 +266,7 @@ pub const RUN_END: Choice<RunEnd> = Choice::all();
 pub const CHECK: Choice<Promise> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
-pub const LISTENING: Choice<Listening> = Choice::all();
+pub const LISTENING: Choice<ListenMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();
 /// How something that is no report of a sweep is printed.
 pub const LAYOUT: Choice<Format> = Choice(|| &[Format::Table, Format::Json], |format| FORMAT.name(format));

@@ -316,6 +316,12 @@ select f.state_id as wake_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as ta
 union all
 select f.state_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.state_timestamp) from main.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
+-- The flow runs that have ended, in this order: a row of a state is written once, and the number of the latest is the greatest. The `+`
+-- has SQLite read by that number.
+create temp view run_ends as
+select s.rowid as id, s.flow_run_id as subject_id from main.flow_run_state s
+where +s.type in ('COMPLETED', 'FAILED', 'CRASHED', 'CANCELLED');
+
 -- An insert into this view moves a flow run into a state. The new state gets a time after all others, even if another machine's
 -- clock is ahead.
 create temp view entered_states as

@@ -11,7 +11,7 @@ use crate::cycle::CycleOptions;
 use crate::page::PageOptions;
 use crate::schedule::Schedule;
 use crate::store::connect::databases::{Databases, Named};
-use crate::store::connect::listen::{Listening, Source};
+use crate::store::connect::listen::{ListenMode, Source};
 use crate::store::connect::open::Url;
 
 /// The options of a daemon that sweeps on a schedule.
@@ -31,7 +31,7 @@ pub struct DaemonOptions {
     pub page: bool,
     pub page_options: PageOptions,
     /// Listen for runs that end; off, when neither issues nor steps are swept.
-    pub listen: Listening,
+    pub listen: ListenMode,
     /// Where to listen; none: where it sweeps.
     pub listen_url: Option<Url>,
 }
@@ -49,7 +49,7 @@ impl DaemonOptions {
             http: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464)),
             page: false,
             page_options: PageOptions::default(),
-            listen: Listening::default(),
+            listen: ListenMode::default(),
             listen_url: None,
         }
     }
@@ -58,7 +58,7 @@ impl DaemonOptions {
     pub fn source(&self, database: &Url) -> Option<Source> {
         let connection = self.listen_url.clone().filter(|_| matches!(database, Url::Postgres(..)));
         let source = Source { database: database.clone(), connection, listening: self.listen };
-        (self.listen != Listening::Off).then_some(source)
+        (self.listen != ListenMode::Off).then_some(source)
     }
 
     /// The time without progress after which a sweep is taken to hang. One statement is one step, so that a statement

@@ -18,7 +18,7 @@ use crate::metrics::{Condition, DatabaseState};
 use crate::rules::display::{HumanDuration, counted};
 use crate::rules::{Kind, Policy};
 use crate::store::connect::databases::Found;
-use crate::store::connect::listen::Listening;
+use crate::store::connect::listen::ListenMode;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Portion;
 use crate::sweep::{Options, Selection, Summary};
@@ -243,7 +243,7 @@ impl Place {
             }
             News::Disconnected(why) => {
                 let before = self.set_hearing(Hearing::Disconnected);
-                let is_wanted = self.listening.as_ref().is_some_and(|it| it.source.listening == Listening::On);
+                let is_wanted = self.listening.as_ref().is_some_and(|it| it.source.listening == ListenMode::On);
                 let what = format!("runs that end are not heard of, the schedule finds them: {why}");
                 match before {
                     Some(Hearing::Disconnected) => {}

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::{Guard, Id};
-use crate::store::connect::listen::{HEARD_MAX, Listener, Listening, Source};
+use crate::store::connect::listen::{HEARD_MAX, ListenMode, Listener, Source};
 use crate::text::redact;
 
 /// How soon the thread notices that nobody waits for its news any more.
@@ -87,7 +87,7 @@ fn listen(source: &Source, news: &Sender<News>) {
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
-        let is_in_vain = source.listening == Listening::Auto && conclusion_of(&error) == Conclusion::Config;
+        let is_in_vain = source.listening == ListenMode::Auto && conclusion_of(&error) == Conclusion::Config;
         let _ = news.blocking_send(News::Disconnected(redact(&format!("{error:#}"))));
         rest(if is_in_vain { SELDOM } else { delay.next().unwrap_or(PATIENCE) }, news);
     }

@@ -12,7 +12,7 @@ use crate::cycle::{self, CycleOptions, of_database, sweep_apart};
 use crate::notify::{Delivered, deliver};
 use crate::report::told;
 use crate::store::connect::databases::Found;
-use crate::store::connect::listen::{Listening, Source, refuse_silence, run_end_grace};
+use crate::store::connect::listen::{ListenMode, Source, refuse_silence, run_end_grace};
 use crate::store::connect::open::patience::Patience;
 use crate::store::connect::open::{Store, Url};
 use crate::store::{Access, Timeouts};
@@ -60,7 +60,7 @@ const FIRST: Duration = Duration::from_secs(30);
 fn run_end_grace_of(database: &Url, source: Option<&Source>, timeouts: &Timeouts) -> Result<Duration> {
     let mut store = database.open(Access::Write)?;
     let Store { db, host, .. } = &mut store;
-    if source.is_some_and(|source| source.listening == Listening::On) {
+    if source.is_some_and(|source| source.listening == ListenMode::On) {
         db.look(|db| refuse_silence(db, host)).map_err(|error| database.explain(error))?;
     }
     match source.map_or(Ok(()), Source::refuse_another) {
@@ -106,8 +106,8 @@ impl BackgroundWork {
         })
     }
 
-    /// Sweeps the issues and steps of which a run has just ended. Notifications wait for a moment in which no run ends, not the
-    /// other way round.
+    /// Sweeps the issues and steps of which a run has just ended. Notifications wait for a moment in which no run ends,
+    /// not the other way round.
     pub fn react(options: Options, database: Found) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
             let swept = of_database(&database).in_scope(|| sweep_apart(&options, cancel, progress));

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use crate::parse::{self, Choice, List, ListEntry, LogFormat};
 use crate::rules::{After, Escalation};
 use crate::schedule::CronPattern;
-use crate::store::connect::listen::Listening;
+use crate::store::connect::listen::ListenMode;
 use crate::store::work::candidates::Shard;
 use crate::store::work::outbox::Event;
 use crate::sweep::KindMode;
@@ -241,7 +241,7 @@ written! {
     Shard: |shard| format!("{}/{}", shard.index, shard.count),
     Event: |event| event.name().to_owned(),
     bool: |is_on| parse::SWITCH.name(*is_on).to_owned(),
-    Listening: |listening| parse::LISTENING.name(*listening).to_owned(),
+    ListenMode: |listening| parse::LISTENING.name(*listening).to_owned(),
     KindMode: |mode| parse::KIND_MODE.name(*mode).to_owned(),
     LogFormat: |format| parse::LOG_FORMAT.name(*format).to_owned(),
     Escalation: |escalation| parse::ESCALATION.name(*escalation).to_owned(),

@@ -22,7 +22,7 @@ use crate::parse::{self, KINDS, List, ListEntry, LogFormat, listed};
 use crate::rules::{Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::connect::databases::Databases;
-use crate::store::connect::listen::Listening;
+use crate::store::connect::listen::ListenMode;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Shard;
 use crate::sweep::plan::Plan;
@@ -135,12 +135,12 @@ pub fn daemon(scope: ScopeFlags, environment: &Environment) -> Result<DaemonOpti
         return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
     }
     if !sweep.selection.kinds().iter().any(|kind| REACTED_TO.contains(kind) && sweep.mode(*kind) != KindMode::Off) {
-        options.listen = Listening::Off;
+        options.listen = ListenMode::Off;
     }
     let swept = || options.databases.find().into_iter().map(|found| found.url).collect();
     let listens_at: Vec<Url> = options.listen_url.clone().map_or_else(swept, |url| vec![url]);
     let pooler = listens_at.iter().find_map(|url| pooler_at(url, environment));
-    let is_relied_on = options.listen == Listening::On;
+    let is_relied_on = options.listen == ListenMode::On;
     pooler.iter().filter(|_| is_relied_on).for_each(|pooler| warn_of_silence(pooler));
     Ok(options)
 }

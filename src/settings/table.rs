@@ -20,7 +20,7 @@ use crate::parse::{self, ESCALATION, EVENTS, KIND_MODE, LISTENING, LOG_FORMAT, L
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
 use crate::store::Timeouts;
-use crate::store::connect::listen::Listening;
+use crate::store::connect::listen::ListenMode;
 use crate::store::connect::open::Url;
 use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::Shard;
@@ -136,7 +136,7 @@ settings! {
             /// Listen for runs that end, and sweep what they worked on at once: auto, on, off
             ///
             /// auto: where the host tells of them. on: the daemon does not start where it does not.
-            listen: Listening, LISTENING => daemon.listen;
+            listen: ListenMode, LISTENING => daemon.listen;
         }
         "The daemon", apply_http(daemon: DaemonOptions = no_daemon()) {
             /// Serve /healthz, /readyz and /metrics here, or off; and the page

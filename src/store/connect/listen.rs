@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Does a daemon listen?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Listening {
+pub enum ListenMode {
     /// Where the host notifies, and its notifications arrive; elsewhere the schedule is enough.
     #[default]
     Auto,
@@ -52,7 +52,7 @@ pub struct Source {
     pub database: Url,
     /// The connection that listens, if it is not the sweeps': past a pooler.
     pub connection: Option<Url>,
-    pub listening: Listening,
+    pub listening: ListenMode,
 }
 
 impl Source {
@@ -88,7 +88,7 @@ impl Listener {
     pub fn open(source: &Source) -> Result<Listener> {
         match &source.database {
             Url::Postgres(..) => ServerListener::open(source).map(Listener::Server),
-            Url::Sqlite(path) => FileListener::open(&source.database, path).map(Listener::File),
+            Url::Sqlite(path) => FileListener::open(&source.database, path, refuse_silence).map(Listener::File),
         }
     }
 
@@ -99,7 +99,7 @@ impl Listener {
         loop {
             let (ended, pause) = match self {
                 Listener::Server(server) => (server.look()?, PAUSE),
-                Listener::File(file) => (file.look()?, file::PAUSE),
+                Listener::File(file) => (file.look(HEARD_MAX as i64)?, file::PAUSE),
             };
             if !ended.is_empty() || patience < began.elapsed() {
                 return Ok(ended.into_iter().collect());

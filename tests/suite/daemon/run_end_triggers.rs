@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use sweep::store::connect::listen::{HEARD_MAX, Listener, Listening, Source};
+use sweep::store::connect::listen::{HEARD_MAX, ListenMode, Listener, Source};
 use sweep::store::connect::open::Url;
 
 use crate::support::databases::{connect, run};
@@ -21,7 +21,7 @@ pub fn listener(world: &World) -> Listener {
 }
 
 fn open(database: Url) -> anyhow::Result<Listener> {
-    Listener::open(&Source { database, connection: None, listening: Listening::On })
+    Listener::open(&Source { database, connection: None, listening: ListenMode::On })
 }
 
 #[rstest]

@@ -15,12 +15,12 @@ use anyhow::{Context, Error, Result, ensure};
 use diesel::dsl::max;
 use diesel::prelude::*;
 
-use super::{HEARD_MAX, refuse_silence};
 use crate::conclusion::unavailable;
 use crate::rules::Id;
 use crate::store::connect::open::sqlite::beside;
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::schema::run_ends;
+use crate::store::hosts::folders::Host;
 use crate::store::{Access, Db, DbConnection, Timeouts};
 
 /// Between two looks at the file.
@@ -41,8 +41,12 @@ pub struct FileListener {
 }
 
 impl FileListener {
-    /// Opens the file, and makes sure that the ends of its runs are noted there.
-    pub fn open(database: &Url, path: &Path) -> Result<FileListener> {
+    /// Opens the file, unless the ends of its runs are not noted there.
+    pub fn open(
+        database: &Url,
+        path: &Path,
+        refuse_silence: impl FnOnce(&mut Db, &Host) -> Result<()>,
+    ) -> Result<FileListener> {
         let state = FileState::of(path)?;
         let Store { mut db, host, .. } = database.open(Access::Write)?;
         let opened = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| -> Result<i64> {
@@ -54,8 +58,9 @@ impl FileListener {
         Ok(FileListener { database, path, state, changed_at: Instant::now(), db: Some(db), seen })
     }
 
-    /// The issues and steps of which a run has ended since the last look, if the file has changed lately.
-    pub fn look(&mut self) -> Result<Vec<Id>> {
+    /// The issues and steps of which a run has ended since the last look, if the file has changed lately: `most` of
+    /// them, the latest.
+    pub fn look(&mut self, most: i64) -> Result<Vec<Id>> {
         let state = FileState::of(&self.path)?;
         ensure!(state.identity == self.state.identity, unavailable("another file bears its name now"));
         if state != self.state {
@@ -64,11 +69,11 @@ impl FileListener {
             self.db = None;
             return Ok(Vec::new());
         }
-        let read = self.read();
+        let read = self.read(most);
         read.map_err(|error| self.database.explain(error)).context("looking for runs that have ended")
     }
 
-    fn read(&mut self) -> Result<Vec<Id>> {
+    fn read(&mut self, most: i64) -> Result<Vec<Id>> {
         let (database, seen) = (&self.database, self.seen);
         let db = match &mut self.db {
             Some(db) => db,
@@ -79,7 +84,7 @@ impl FileListener {
             let new = run_ends::table.filter(run_ends::id.gt(seen)).select(run_ends::subject_id);
             let ended = match latest == seen {
                 true => Vec::new(),
-                false => new.order(run_ends::id.desc()).limit(HEARD_MAX as i64).load(db)?,
+                false => new.order(run_ends::id.desc()).limit(most).load(db)?,
             };
             Ok::<_, diesel::result::Error>((latest, ended))
         });
@@ -99,18 +104,18 @@ fn latest(db: &mut Db) -> QueryResult<i64> {
 #[derive(PartialEq)]
 struct FileState {
     identity: (u64, u64),
-    file: Written,
+    file: SizeAndTime,
     /// None: there is no write-ahead log, or it is empty, as whoever opens the file makes it and deletes it.
-    log: Option<Written>,
+    log: Option<SizeAndTime>,
 }
 
 /// How much was written, and when.
 #[derive(PartialEq)]
-struct Written(u64, i64, i64);
+struct SizeAndTime(u64, i64, i64);
 
-impl Written {
-    fn of(metadata: &Metadata) -> Written {
-        Written(metadata.size(), metadata.mtime(), metadata.mtime_nsec())
+impl SizeAndTime {
+    fn of(metadata: &Metadata) -> SizeAndTime {
+        SizeAndTime(metadata.size(), metadata.mtime(), metadata.mtime_nsec())
     }
 }
 
@@ -119,10 +124,10 @@ impl FileState {
         let unavailable = |error: std::io::Error| unavailable(format!("{}: {error}", path.display()));
         let file = metadata(path).map_err(unavailable)?;
         let log = match metadata(beside(path, "-wal")) {
-            Ok(log) => (0 < log.size()).then(|| Written::of(&log)),
+            Ok(log) => (0 < log.size()).then(|| SizeAndTime::of(&log)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(unavailable(error).into()),
         };
-        Ok(FileState { identity: (file.dev(), file.ino()), file: Written::of(&file), log })
+        Ok(FileState { identity: (file.dev(), file.ino()), file: SizeAndTime::of(&file), log })
     }
 }

@@ -140,6 +140,7 @@ fn type_name(of_rust: &str) -> String {
         ("Moment", "timestamptz"),
         ("Bool", "boolean"),
         ("Integer", "integer"),
+        ("BigInt", "bigint"),
         ("Double", "double precision"),
         ("JsonDocument", "jsonb"),
     ];
