@@ -135,7 +135,7 @@ settings! {
             at_start: bool, SWITCH => daemon.at_start;
             /// Listen for runs that end, and sweep what they worked on at once: auto, on, off
             ///
-            /// auto: where the host tells of them. on: the daemon does not start where it does not.
+            /// auto: wherever the host tells of them. on: the daemon refuses to start where nothing tells of them.
             listen: ListenMode, LISTENING => daemon.listen;
         }
         "The daemon", apply_http(daemon: DaemonOptions = no_daemon()) {
