@@ -13,6 +13,7 @@ mod progress;
 mod request;
 pub mod status;
 mod table;
+pub mod work_list;
 
 use std::io::{ErrorKind, Write};
 

@@ -67,8 +67,8 @@ limit -1;  -- has SQLite compute the view once, not once for each column that ne
 {%- endif %}{% endmacro -%}
 {#- Makes the view of each subject's state. `waits`: branches of a `case` over w.reason that say since when, for reasons that do not date from the
     beginning of its idleness. A null `since` was not read, and the facts have it. -#}
-{%- macro states(kind, waits) %}create view {{ kind }}_states as
-select w.subject_id, w.tenant, w.agent_id, w.reason,
+{%- macro states(kind, waits, columns="") %}create view {{ kind }}_states as
+select w.subject_id, w.tenant, w.agent_id,{{ columns }} w.reason,
        case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
        case
            {{ waits }}
@@ -77,8 +77,8 @@ select w.subject_id, w.tenant, w.agent_id, w.reason,
 from {{ kind }}_reasons w
 left join board_texts t on t.reason = w.reason;{% endmacro -%}
 {#- Makes the view of how people see a subject, for each reason. `branches`: of a `case` over t.reason, with the words for people. -#}
-{%- macro details(kind, branches, columns="") %}create view {{ kind }}_details as
-select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,{{ columns }}
+{%- macro details(kind, branches) %}create view {{ kind }}_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
        case t.reason
            {{ branches }}
            {{ other_details(kind) }} end as detail

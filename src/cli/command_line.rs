@@ -8,8 +8,9 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Error, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, NUDGES, RUN_END, Until};
+use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, KINDS, NUDGES, RUN_END, Until};
 use crate::report::Format;
+use crate::rules::Kind;
 use crate::settings::TypedSettings;
 use crate::settings::resolve::{CommonFlags, HOW_IT_RUNS, ScopeFlags, SweepFlags};
 use crate::store::read::overview::Cursor;
@@ -126,6 +127,9 @@ pub struct StatusFlags {
     /// Only this tenant's work; sweeps and what came of them are everybody's
     #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
     pub tenant: Option<String>,
+    /// List all sessions, issues or steps in progress, healthy ones too, one on each line
+    #[arg(long, value_name = "KIND", value_parser = KINDS, hide_possible_values = true, conflicts_with = "plan")]
+    pub only: Option<Kind>,
 }
 
 #[derive(Debug, Args)]

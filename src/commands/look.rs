@@ -13,16 +13,23 @@ use crate::cli::{AttentionFlags, StatusFlags, SubjectName, read_subject};
 use crate::conclusion::{Conclusion, conclusion_of, usage};
 use crate::cycle::logged;
 use crate::report::explain::Explanation;
-use crate::report::{attention, ended, failure, heading, page, status};
-use crate::rules::Policy;
+use crate::report::{attention, ended, failure, heading, page, status, work_list};
+use crate::rules::{Kind, Policy};
 use crate::settings::{Environment, apply_policy, find_database, find_databases, policy, table};
+use crate::store::connect::databases::{Databases, Found};
 use crate::store::read::overview::{Overview, OverviewPart, OverviewRequest, PageRequest, Scope};
 use crate::store::read::plan::PlanReport;
+use crate::store::read::work_list::{WorkFilter, WorkList};
 use crate::text::shown_in;
 
 pub fn status(flags: StatusFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
-    let Some(name) = flags.plan else {
-        let scope = Scope { tenant: flags.tenant, agent: None };
+    let StatusFlags { plan, tenant, only } = flags;
+    let scope = Scope { tenant, agent: None };
+    if let Some(kind) = only {
+        let filter = WorkFilter { kind: Some(kind), scope, ..WorkFilter::default() };
+        return list(filter, kind, layout, environment);
+    }
+    let Some(name) = plan else {
         let request = OverviewRequest { scope, ..OverviewRequest::default() };
         return overviews(request, layout, environment, status::whole, status::of_all);
     };
@@ -33,6 +40,16 @@ pub fn status(flags: StatusFlags, layout: Layout, environment: &Environment) -> 
     Ok(Conclusion::Done)
 }
 
+/// All work in progress of one kind.
+fn list(filter: WorkFilter, kind: Kind, layout: Layout, environment: &Environment) -> Result<Conclusion> {
+    let ((_, timeouts), host_url) = (policy(environment)?, table::host_url(environment)?);
+    let page = PageRequest { after: None, limit: PageRequest::LIMIT_MAX as usize };
+    let databases = find_databases(environment)?;
+    let read = |found: &Found| WorkList::read_from(found, &filter, &page, host_url.as_ref(), &timeouts);
+    let of_all = |lists: &[_]| work_list::of_all(lists, kind);
+    each_database(databases, layout, read, |list| work_list::whole(list, kind), of_all)
+}
+
 pub fn attention(flags: AttentionFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let AttentionFlags { tenant, agent, limit, after } = flags;
     let page = PageRequest { after, limit: limit.unwrap_or(PageRequest::LIMIT) };
@@ -41,33 +58,41 @@ pub fn attention(flags: AttentionFlags, layout: Layout, environment: &Environmen
 }
 
 /// A database's name, and what was read of it.
-type Read<P> = (String, Result<Overview<P>>);
+type Read<T> = (String, Result<T>);
 
-/// Shows each database: for people by its `table`, and several with one line `of_all` together.
+/// Shows the overview of each database.
 fn overviews<P: OverviewPart + Serialize>(
     request: OverviewRequest,
     layout: Layout,
     environment: &Environment,
     table: fn(&Overview<P>) -> String,
-    of_all: fn(&[Read<P>]) -> String,
+    of_all: fn(&[Read<Overview<P>>]) -> String,
 ) -> Result<Conclusion> {
     let (_, timeouts) = policy(environment)?;
     let request = OverviewRequest { host_url: table::host_url(environment)?, ..request };
     let databases = find_databases(environment)?;
-    let (is_one, databases) = (databases.only().is_some(), databases.find());
-    if request.page.after.is_some() && !is_one {
+    if request.page.after.is_some() && databases.only().is_none() {
         return Err(usage("--after: expected one database, of which it is the next page").into());
     }
+    each_database(databases, layout, |found| Overview::read_from(found, &request, &timeouts), table, of_all)
+}
+
+/// Shows what is read of each database: for people by its `table`, and several with one line `of_all` together.
+fn each_database<T: Serialize>(
+    databases: Databases,
+    layout: Layout,
+    read: impl Fn(&Found) -> Result<T>,
+    table: impl Fn(&T) -> String,
+    of_all: impl Fn(&[Read<T>]) -> String,
+) -> Result<Conclusion> {
+    let (is_one, databases) = (databases.only().is_some(), databases.find());
     if let (true, [only]) = (is_one, databases.as_slice()) {
-        let overview = Overview::read_from(only, &request, &timeouts)?;
-        layout.print(|| table(&overview), || shown_in(json!(overview)));
+        let shown = read(only)?;
+        layout.print(|| table(&shown), || shown_in(json!(shown)));
         return Ok(Conclusion::Done);
     }
-    let all = databases.iter().map(|found| {
-        let read = logged(found, Overview::read_from(found, &request, &timeouts));
-        (found.name.clone().unwrap_or_default(), read)
-    });
-    let all: Vec<Read<P>> = all.collect();
+    let all = databases.iter().map(|found| (found.name.clone().unwrap_or_default(), logged(found, read(found))));
+    let all: Vec<Read<T>> = all.collect();
     let conclusion = |read: &Result<_>| read.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
     match layout {
         Layout::Table | Layout::Quiet => {
@@ -79,7 +104,7 @@ fn overviews<P: OverviewPart + Serialize>(
         }
         Layout::Json => {
             // Each database has what one alone prints, and how it ended.
-            let one = |(name, read): &Read<P>| {
+            let one = |(name, read): &Read<T>| {
                 let end = ended(read.as_ref().err(), conclusion(read));
                 let parts = [json!({ "database_name": name }), json!(read.as_ref().ok()), end];
                 parts.into_iter().filter_map(|part| serde_json::from_value::<Map<_, _>>(part).ok()).flatten().collect()

@@ -30,7 +30,7 @@ use crate::store::{Abort, Access, Db, Purpose, Refused, Url};
 use crate::supervisor::hook_socket::send;
 use crate::supervisor::{self, AgentCommand, Alerts, Examiner, KeeperOptions, LEFT_AFTER, Pane, Watch, WatchTarget};
 use crate::telemetry;
-use crate::text::redact;
+use crate::text::{cut, redact};
 
 /// The size of an event in bytes: agents hand over all that a tool returned.
 const EVENT_MAX: u64 = 64 << 20;
@@ -43,6 +43,9 @@ const RIVALS_MAX: u32 = 20;
 
 /// The length of a name in characters.
 const NAME_MAX: usize = 100;
+
+/// Characters of a path that are kept for people.
+const DIRECTORY_MAX: usize = 1000;
 
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusion> {
     if let Some(WatchCommand::Event(event)) = &flags.of_agent {
@@ -186,6 +189,7 @@ struct WatchedSession {
     place_name: String,
     /// The end of a title, by which another session of the same place is known: `in /srv/api on web-1`.
     place: String,
+    directory: String,
     /// The rules by which the watcher examines the session; none: the watcher leaves that to sweeps.
     policy: Option<Policy>,
 }
@@ -198,7 +202,8 @@ impl WatchedSession {
         };
         let directory = target.directory();
         let host = redact(&whoami::hostname().unwrap_or_default());
-        let place = format!("in {} on {host}", redact(&directory.to_string_lossy()));
+        let path = redact(&directory.to_string_lossy());
+        let place = format!("in {path} on {host}");
         let name = directory.file_name().map(|name| redact(&name.to_string_lossy())).unwrap_or_default();
         let visible = name.chars().filter(|c| !is_invisible(*c)).take(NAME_MAX).collect::<String>();
         let place_name = Some(visible.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or(host);
@@ -207,7 +212,7 @@ impl WatchedSession {
             Some(_) => title,
             None => format!("{title}, {}{place}", agent().unwrap_or_default()),
         };
-        WatchedSession { flags, title, place_name, place, policy }
+        WatchedSession { flags, title, place_name, place, directory: cut(&path, DIRECTORY_MAX), policy }
     }
 
     /// Registers the session, or acquires one that is there.
@@ -244,14 +249,15 @@ impl WatchedSession {
 
     fn acquire(&self, db: &mut Db, session: &str) -> Result<Lease, Refused> {
         let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
-        let lease = supervision::acquire(db, &label.id, &self.title, self.silent_after(), LEFT_AFTER)?;
+        let lease =
+            supervision::acquire(db, &label.id, (&self.title, &self.directory), self.silent_after(), LEFT_AFTER)?;
         lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
     }
 
     /// Registers the session; without a name of its own under that of its directory, with the first number that no
     /// other session has.
     fn begin(&self, db: &mut Db) -> Result<Lease, Refused> {
-        let WatchedSession { flags, title, place_name, place, .. } = self;
+        let WatchedSession { flags, title, place_name, place, directory, .. } = self;
         let tenant = flags.tenant.as_deref();
         let agent = match &flags.agent {
             Some(name) => {
@@ -271,6 +277,7 @@ impl WatchedSession {
             tenant: tenant.or(its_tenant).unwrap_or("default"),
             identifier: flags.name.as_deref(),
             title,
+            directory,
             agent_id: agent.as_ref().map(|agent| &agent.id),
             issue_id: issue.as_ref().map(|issue| &issue.id),
             silent_after_seconds: self.silent_after(),

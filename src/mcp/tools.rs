@@ -51,7 +51,8 @@ pub struct AttentionArguments {
 }
 
 /// What other tools answer, or people alone want to see; and of the last sweeps the latest says enough.
-const ELSEWHERE: [&str; 7] = ["next_sweep", "kinds", "tenants", "tenants_total", "agents", "agents_total", "days"];
+const ELSEWHERE: [&str; 9] =
+    ["next_sweep", "kinds", "plans", "plans_total", "tenants", "tenants_total", "agents", "agents_total", "days"];
 
 /// The items of `sweep attention --output json` page by page, and whether sweeps run.
 pub fn list_attention(call: &Call, arguments: AttentionArguments) -> Result<Value> {

@@ -8,6 +8,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::lists::{Count, PlanView, WorkTable};
 use super::reader::{LastKnown, ReadView, Trouble, ViewResult};
 use super::route::{Here, Link, Route, View};
 use super::shown::{Mark, Minute, age, columns, stacked, web_page};
@@ -18,9 +19,11 @@ use crate::report::explain::Explanation;
 use crate::report::told;
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
+use crate::rules::{Id, Kind};
 use crate::store::read::overview::{
-    Attention, Counts, Cursor, Day, Overview, Share, SubjectRef, SweepSummary, Sweeper,
+    Attention, Counts, Cursor, Day, Overview, Scope, Share, SubjectRef, SweepSummary, Sweeper,
 };
+use crate::store::read::work_list::WorkFilter;
 use crate::sweep::Outcome;
 use crate::text::redact;
 
@@ -58,7 +61,13 @@ impl Frame {
     pub fn menu(&self) -> impl Iterator<Item = (&'static str, Route)> {
         let is_one_of_several = self.route.database.is_some() || self.database.is_none();
         let all = is_one_of_several.then(|| ("All databases", self.route.to_all()));
-        let views = [("What needs a person", View::everything()), ("Sweeps", View::Sweeps)];
+        let views = [
+            ("What needs a person", View::everything()),
+            ("All work", View::list_of(None)),
+            ("Sessions", View::list_of(Some(Kind::Session))),
+            ("Plans", View::plans()),
+            ("Sweeps", View::Sweeps),
+        ];
         let views = views.map(|(text, view)| (text, self.route.to(view)));
         all.into_iter().chain(views.into_iter().filter(|_| self.database.is_some()))
     }
@@ -118,6 +127,9 @@ pub struct OverviewPage<'a> {
     attention: &'a Attention,
     /// `tenant` or `agent`, and its name; none: everybody's work is shown.
     whose: Option<(&'static str, &'a str)>,
+    /// All work of the agent.
+    work: Option<WorkTable<'a>>,
+    plans: Vec<PlanView<'a>>,
     expected: String,
     needs: String,
     decisions: String,
@@ -125,23 +137,24 @@ pub struct OverviewPage<'a> {
     kinds: Vec<&'static str>,
     states: Vec<StateRow>,
     series: Vec<Series>,
-    in_progress: i64,
+    stranded: Count,
+    in_progress: Count,
 }
 
 /// How many subjects are in one state: of each kind, and of all.
 struct StateRow {
     state: BoardState,
-    counts: Vec<i64>,
-    total: i64,
+    counts: Vec<Count>,
+    total: Count,
 }
 
 /// The work of a tenant or of an agent.
 struct ShareRow {
     name: Link,
     tenant: Option<Link>,
-    waiting: i64,
-    stranded: i64,
-    others: i64,
+    waiting: Count,
+    stranded: Count,
+    others: Count,
 }
 
 /// What happened on each day.
@@ -156,12 +169,15 @@ impl OverviewPage<'_> {
     pub fn of<'a>(overview: &'a Overview<Attention>, here: &Here) -> OverviewPage<'a> {
         let Overview { sweeper, observed_at, part: attention, .. } = overview;
         let whom = |what, name: &'a Option<String>| name.as_deref().map(|name| (what, name));
-        let whose = whom("tenant", &overview.tenant).or_else(|| whom("agent", &overview.agent));
+        let agent = overview.agent_name.as_ref().or(overview.agent.as_ref());
+        let whose = whom("tenant", &overview.tenant).or_else(|| agent.map(|name| ("agent", name.as_str())));
         let (mark, needs) = (Mark::from(sweeper.state), needs(attention.items_total));
         let whose_title = whose.map(|(what, name)| format!(" · {what} {name}")).unwrap_or_default();
         let title = format!("{} · {needs}{whose_title} · sweep", mark.word());
-        let (kinds, states) = states(&overview.kinds);
-        let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state.name(), row.total)).collect();
+        let scope = Scope { tenant: overview.tenant.clone(), agent: overview.agent.clone() };
+        let (kinds, states) = states(&overview.kinds, &scope, &here.route);
+        let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state.name(), row.total.n)).collect();
+        let count = |n, states: &[BoardState]| Count::of(n, &here.route, filter(states, None, &scope));
         let decisions =
             attention.next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
         OverviewPage {
@@ -169,19 +185,25 @@ impl OverviewPage<'_> {
             overview,
             attention,
             whose,
+            work: attention.work.as_ref().map(|page| WorkTable::of(page, None, &here.route)),
+            plans: attention.plans.iter().map(|plan| PlanView::of(plan, &here.route)).collect(),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
             needs,
             decisions: decisions.collect::<Vec<_>>().join(", "),
             bar: stacked(&bar, "All work in progress"),
             kinds,
-            in_progress: bar.iter().map(|(_, n)| n).sum(),
+            stranded: count(attention.next_sweep.stranded_total, BoardState::STRANDED),
+            in_progress: count(bar.iter().map(|(_, n)| n).sum(), &[]),
             states,
             series: series(&attention.days),
         }
     }
 
     fn shares_of_tenants(&self) -> Vec<ShareRow> {
-        let row = |share: &Share| ShareRow::of(share, self.frame.route.tenant_link(&share.name), None);
+        let row = |share: &Share| {
+            let scope = Scope { tenant: Some(share.name.clone()), ..Scope::default() };
+            ShareRow::of(share, (self.frame.route.tenant_link(&share.name), None), &scope, &self.frame.route)
+        };
         self.attention.tenants.iter().map(row).collect()
     }
 
@@ -189,7 +211,10 @@ impl OverviewPage<'_> {
         let row = |share: &Share| {
             let name = if share.name.is_empty() { "nobody" } else { &share.name };
             let href = share.id.as_ref().and_then(|id| self.frame.route.to_agent(Some(id), None));
-            ShareRow::of(share, Link { text: name.to_owned(), href }, self.tenant(Some(&share.tenant)))
+            let names = (Link { text: name.to_owned(), href }, self.tenant(Some(&share.tenant)));
+            let agent = share.id.as_ref().map_or(String::new(), |Id(id)| id.clone());
+            let scope = Scope { tenant: Some(share.tenant.clone()), agent: Some(agent) };
+            ShareRow::of(share, names, &scope, &self.frame.route)
         };
         self.attention.agents.iter().map(row).collect()
     }
@@ -234,25 +259,42 @@ impl OverviewPage<'_> {
     }
 }
 
+/// What goes on by itself.
+const CALM: [BoardState; 5] =
+    [BoardState::Skipped, BoardState::Exempt, BoardState::Waiting, BoardState::Queued, BoardState::Active];
+
+/// The list of what is in these states.
+fn filter(states: &[BoardState], kind: Option<Kind>, scope: &Scope) -> WorkFilter {
+    WorkFilter { kind, states: states.to_vec(), scope: scope.clone(), ..WorkFilter::default() }
+}
+
 /// The kinds that there are, and each state in which anything is.
-fn states(kinds: &BTreeMap<&'static str, Counts>) -> (Vec<&'static str>, Vec<StateRow>) {
+fn states(kinds: &BTreeMap<&'static str, Counts>, scope: &Scope, route: &Route) -> (Vec<&'static str>, Vec<StateRow>) {
     let provided: Vec<_> = kinds.iter().filter(|(_, counts)| counts.provided).collect();
-    const CALM: [BoardState; 5] =
-        [BoardState::Skipped, BoardState::Exempt, BoardState::Waiting, BoardState::Queued, BoardState::Active];
     // What waits for a person comes first, and what goes on by itself last.
     let order = [BoardState::WAITING_FOR_PEOPLE, BoardState::STRANDED, &CALM].concat();
     let rows = order.into_iter().map(|state| {
-        let counts: Vec<i64> =
-            provided.iter().map(|(_, counts)| counts.states.get(&state).copied().unwrap_or_default()).collect();
-        StateRow { state, total: counts.iter().sum(), counts }
+        let count = |kind, n| Count::of(n, route, filter(&[state], kind, scope));
+        let of_kind = |name: &str| Kind::ALL.iter().copied().find(|kind| kind.plural() == name);
+        let counts: Vec<Count> = provided
+            .iter()
+            .map(|(kind, counts)| count(of_kind(kind), counts.states.get(&state).copied().unwrap_or_default()))
+            .collect();
+        StateRow { state, total: count(None, counts.iter().map(|count| count.n).sum()), counts }
     });
-    (provided.iter().map(|(kind, _)| **kind).collect(), rows.filter(|row| 0 < row.total).collect())
+    (provided.iter().map(|(kind, _)| **kind).collect(), rows.filter(|row| 0 < row.total.n).collect())
 }
 
 impl ShareRow {
-    fn of(share: &Share, name: Link, tenant: Option<Link>) -> ShareRow {
-        let (waiting, stranded) = (share.count(BoardState::WAITING_FOR_PEOPLE), share.count(BoardState::STRANDED));
-        ShareRow { name, tenant, waiting, stranded, others: share.total() - waiting - stranded }
+    fn of(share: &Share, (name, tenant): (Link, Option<Link>), scope: &Scope, route: &Route) -> ShareRow {
+        let count = |states: &[BoardState]| Count::of(share.count(states), route, filter(states, None, scope));
+        ShareRow {
+            name,
+            tenant,
+            waiting: count(BoardState::WAITING_FOR_PEOPLE),
+            stranded: count(BoardState::STRANDED),
+            others: count(&CALM),
+        }
     }
 }
 
@@ -308,7 +350,7 @@ impl DatabaseView {
                 let (sweeper, items) = (&read.sweeper, read.part.items_total);
                 (sweeper.state.into(), sweeper.summary.clone(), needs(items), items, Some(Minute(read.observed_at)))
             }
-            Ok(ReadView::Subject(_)) => (Mark::Away, String::new(), String::new(), 0, None),
+            Ok(_) => (Mark::Away, String::new(), String::new(), 0, None),
             Err(trouble) => (Mark::Away, trouble.why.clone(), known.away_in_words(), 0, known.read_at.map(Minute)),
         };
         DatabaseView { name: name.to_owned(), href, mark, summary, needs, items, as_of }

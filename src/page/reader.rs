@@ -20,7 +20,9 @@ use crate::report::explain::Explanation;
 use crate::rules::Policy;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::overview::{Attention, KeptDays, Overview, OverviewRequest, PageRequest, Scope};
+use crate::store::read::overview::{Attention, Cursor, KeptDays, Overview, OverviewRequest, PageRequest, Scope};
+use crate::store::read::plan::{PlanList, PlanReport};
+use crate::store::read::work_list::WorkList;
 use crate::text::redact;
 
 /// How long somebody who asks waits. A connection lasts ten seconds: for a database that does not answer there still is
@@ -44,6 +46,22 @@ const KEPT: usize = 8;
 pub enum ReadView {
     Work(Arc<Overview<Attention>>),
     Subject(Arc<Explanation>),
+    List(Arc<WorkList>),
+    Plan(Arc<PlanReport>),
+    Plans(Arc<PlanList>),
+}
+
+impl ReadView {
+    /// When it was read, by the database's clock.
+    fn observed_at(&self) -> DateTime<Utc> {
+        match self {
+            ReadView::Work(overview) => overview.observed_at,
+            ReadView::Subject(explanation) => explanation.observed_at(),
+            ReadView::List(list) => list.observed_at,
+            ReadView::Plan(plan) => plan.observed_at,
+            ReadView::Plans(plans) => plans.observed_at,
+        }
+    }
 }
 
 /// Why nothing could be read, as it may be shown.
@@ -215,15 +233,28 @@ impl Reader {
 
     fn read_now(&self, database: &Found, view: &View, viewed: &Viewed) -> Result<ReadView> {
         let Viewed { timeouts, host_url, .. } = viewed;
-        let work = |scope: &Scope, after| {
-            let page = PageRequest { after, limit: PageRequest::LIMIT };
+        let page = |after: &Option<Cursor>| PageRequest { after: after.clone(), limit: PageRequest::LIMIT };
+        let work = |scope: &Scope, page| {
             let (host_url, days) = (host_url.clone(), Arc::clone(&self.days));
             let request = OverviewRequest { scope: scope.clone(), page, host_url, days };
             Ok(ReadView::Work(Arc::new(Overview::read_from(database, &request, timeouts)?)))
         };
         match view {
-            View::Work { scope, after } => work(scope, after.clone()),
-            View::Sweeps => work(&Scope::default(), None),
+            View::Work { scope, after } => work(scope, page(after)),
+            View::Sweeps => work(&Scope::default(), PageRequest::FIRST),
+            View::List { filter, after } => {
+                let read = WorkList::read_from(database, filter, &page(after), host_url.as_ref(), timeouts)?;
+                Ok(ReadView::List(Arc::new(read)))
+            }
+            View::Plan(name, window) => {
+                let named = (name.as_str(), *window);
+                let read = PlanReport::read_window(&database.url, named, None, host_url.as_ref(), timeouts)?;
+                Ok(ReadView::Plan(Arc::new(read)))
+            }
+            View::Plans { name, after } => {
+                let read = PlanList::read_from(&database.url, (name.as_deref(), after.as_deref()), timeouts)?;
+                Ok(ReadView::Plans(Arc::new(read)))
+            }
             View::Subject(kind, name) => {
                 let (subject, host_url) = ((Some(*kind), name.as_str()), host_url.as_ref());
                 let own = viewed.policy.clone();
@@ -252,11 +283,9 @@ impl Reader {
     fn learn(&self, reading: ViewResult, took: Duration) -> ViewResult {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &reading {
-            Ok(ReadView::Work(overview)) => {
-                *known = LastKnown { read_at: Some(overview.observed_at), away_since: None, took };
-            }
-            Ok(ReadView::Subject(explanation)) => {
-                *known = LastKnown { read_at: Some(explanation.observed_at()), away_since: None, took: known.took };
+            Ok(read) => {
+                let took = if matches!(read, ReadView::Work(_)) { took } else { known.took };
+                *known = LastKnown { read_at: Some(read.observed_at()), away_since: None, took };
             }
             Err(trouble) if trouble.is_of_the_database() => {
                 known.away_since = Some(known.away_since.unwrap_or_else(Instant::now));

@@ -1,12 +1,13 @@
 //! The addresses of the page: each is made and read here.
 //!
 //! ```text
-//!  /   /sweeps   /tenants/NAME   /agents/ID   /issues/ID   /sessions/ID   /steps/ID
+//!  /   /sweeps   /tenants/NAME   /agents/ID   /issues/ID   /sessions/ID   /steps/ID   /plans/ID
+//!  /work   /issues   /sessions   /steps   /plans   with ?state= &tenant= &agent= &plan= &q=
 //! ```
 //!
-//! Each of several databases has these below `/databases/NAME`. `?after=PLACE` is the next page of items, and
-//! `?refresh=off` a page that does not refresh itself. Names and ids are any text: what no path can have, a text of
-//! dots or none at all, begins with a tilde.
+//! Each of several databases has these below `/databases/NAME`. `?after=PLACE` is the next page of a list, `?from=N` are
+//! the steps of a plan behind so many, and `?refresh=off` is a page that does not refresh itself. Names and ids are any
+//! text: what no path can have, a text of dots or none at all, begins with a tilde.
 
 use std::fmt::{Display, Formatter};
 
@@ -14,8 +15,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
+use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::read::overview::{Cursor, Scope};
+use crate::store::read::plan::StepWindow;
+use crate::store::read::work_list::WorkFilter;
 use crate::text::{NOT_UNRESERVED, is_plain};
 
 /// One page.
@@ -38,6 +42,18 @@ pub enum View {
     /// One subject explained: by its id, or by what people call it.
     Subject(Kind, String),
     Sweeps,
+    /// Work in progress, healthy or not.
+    List {
+        filter: WorkFilter,
+        after: Option<Cursor>,
+    },
+    /// One plan, by its id or its title, with some of its steps.
+    Plan(String, StepWindow),
+    /// Plans: those with this in their titles, behind the one with an id; or those with steps in progress.
+    Plans {
+        name: Option<String>,
+        after: Option<String>,
+    },
 }
 
 impl View {
@@ -47,6 +63,19 @@ impl View {
 
     pub fn of(scope: Scope) -> View {
         View::Work { scope, after: None }
+    }
+
+    pub fn list(filter: WorkFilter) -> View {
+        View::List { filter, after: None }
+    }
+
+    /// The list of all work of a kind.
+    pub fn list_of(kind: Option<Kind>) -> View {
+        View::list(WorkFilter { kind, ..WorkFilter::default() })
+    }
+
+    pub fn plans() -> View {
+        View::Plans { name: None, after: None }
     }
 }
 
@@ -62,10 +91,21 @@ impl Route {
         };
         let mut route = Route { database, view: view_of(parts)?, refreshes: true };
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            // A form has plus signs for spaces.
+            let value = text_in(&value.replace('+', " "))?;
             match (name, &mut route.view) {
                 ("refresh", _) => route.refreshes = value != "off",
-                ("after", View::Work { after, .. }) => {
-                    *after = Some(String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()?.parse().ok()?);
+                ("after", View::Work { after, .. } | View::List { after, .. }) => {
+                    *after = Some(decoded(&value)?.parse().ok()?);
+                }
+                ("after", View::Plans { after, .. }) => *after = Some(decoded(&value)?),
+                ("from", View::Plan(_, window)) => *window = StepWindow::Behind(value.parse().ok()?),
+                ("state", View::List { filter, .. }) => filter.states.push(BoardState::parse(&value)?),
+                ("tenant", View::List { filter, .. }) => filter.scope.tenant = Some(value),
+                ("agent", View::List { filter, .. }) => filter.scope.agent = Some(value),
+                ("plan", View::List { filter, .. }) => filter.plan = Some(value),
+                ("q", View::List { filter: WorkFilter { name, .. }, .. } | View::Plans { name, .. }) => {
+                    *name = Some(value).filter(|name| !name.trim().is_empty());
                 }
                 _ => {}
             }
@@ -87,6 +127,18 @@ impl Route {
     /// and histories.
     pub fn to_subject(&self, kind: Kind, id: &Id) -> Option<Route> {
         is_plain(&id.0).then(|| self.to(View::Subject(kind, id.0.clone())))
+    }
+
+    /// The page of a plan; none, as for a subject.
+    pub fn to_plan(&self, id: &Id) -> Option<Route> {
+        is_plain(&id.0).then(|| self.to(View::Plan(id.0.clone(), StepWindow::Around)))
+    }
+
+    /// A list; none, if it is asked for by what may not be shown.
+    pub fn to_list(&self, filter: WorkFilter) -> Option<Route> {
+        let WorkFilter { scope: Scope { tenant, agent }, plan, .. } = &filter;
+        let is_plain = [tenant, agent, plan].into_iter().flatten().all(|text| is_plain(text));
+        is_plain.then(|| self.to(View::list(filter)))
     }
 
     /// All databases, or the front page of the only one.
@@ -117,11 +169,19 @@ fn view_of(parts: &[&str]) -> Option<View> {
     match *parts {
         [] => Some(View::everything()),
         ["sweeps"] => Some(View::Sweeps),
+        ["work"] => Some(View::list_of(None)),
+        ["plans"] => Some(View::plans()),
+        ["plans", id] => Some(View::Plan(id.to_owned(), StepWindow::Around)),
         ["tenants", name] => of(Scope { tenant: Some(name.to_owned()), ..Scope::default() }),
         ["agents", id] => of(Scope { agent: Some(id.to_owned()), ..Scope::default() }),
-        [kinds, id] => Some(View::Subject(*Kind::ALL.iter().find(|kind| kind.plural() == kinds)?, id.to_owned())),
+        [kinds] => Some(View::list_of(Some(kind_of(kinds)?))),
+        [kinds, id] => Some(View::Subject(kind_of(kinds)?, id.to_owned())),
         _ => None,
     }
+}
+
+fn kind_of(plural: &str) -> Option<Kind> {
+    Kind::ALL.iter().copied().find(|kind| kind.plural() == plural)
 }
 
 /// A name or an id as a part of a path.
@@ -132,9 +192,35 @@ fn segment(text: &str) -> String {
 }
 
 fn text_of(segment: &str) -> Option<String> {
-    let text = percent_decode_str(segment.strip_prefix('~').unwrap_or(segment)).decode_utf8().ok()?;
+    text_in(segment.strip_prefix('~').unwrap_or(segment))
+}
+
+/// Encoded, since there is an id in it of which nobody knows what it holds.
+fn encoded(place: &str) -> String {
+    format!("after={}", URL_SAFE_NO_PAD.encode(place))
+}
+
+fn decoded(place: &str) -> Option<String> {
+    let place = String::from_utf8(URL_SAFE_NO_PAD.decode(place).ok()?).ok()?;
+    (!place.contains('\0')).then_some(place)
+}
+
+fn text_in(part: &str) -> Option<String> {
+    let text = percent_decode_str(part).decode_utf8().ok()?;
     // No text of PostgreSQL has a NUL character.
     (!text.contains('\0')).then(|| text.into_owned())
+}
+
+fn parameter(name: &str, value: &str) -> String {
+    format!("{name}={}", utf8_percent_encode(value, NOT_UNRESERVED))
+}
+
+/// What a list is asked for by, besides its kind.
+pub fn parameters(filter: &WorkFilter) -> Vec<(&'static str, String)> {
+    let WorkFilter { kind: _, states, scope: Scope { tenant, agent }, plan, name } = filter;
+    let states = states.iter().map(|state| ("state", state.name().to_owned()));
+    let texts = [("tenant", tenant), ("agent", agent), ("plan", plan), ("q", name)];
+    states.chain(texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)))).collect()
 }
 
 impl Display for Route {
@@ -150,11 +236,26 @@ impl Display for Route {
                     (None, Some(agent)) => write!(f, "/agents/{}", segment(agent))?,
                     (None, None) => f.write_str("/")?,
                 }
-                // Encoded, since there is an id in it of which nobody knows what it holds.
-                query.extend(after.iter().map(|after| format!("after={}", URL_SAFE_NO_PAD.encode(after.to_string()))));
+                query.extend(after.iter().map(|after| encoded(&after.to_string())));
             }
             View::Subject(kind, id) => write!(f, "/{}/{}", kind.plural(), segment(id))?,
             View::Sweeps => f.write_str("/sweeps")?,
+            View::List { filter, after } => {
+                write!(f, "/{}", filter.kind.map_or("work", Kind::plural))?;
+                query.extend(parameters(filter).into_iter().map(|(name, value)| parameter(name, &value)));
+                query.extend(after.iter().map(|after| encoded(&after.to_string())));
+            }
+            View::Plan(id, window) => {
+                write!(f, "/plans/{}", segment(id))?;
+                if let StepWindow::Behind(steps) = window {
+                    query.push(format!("from={steps}"));
+                }
+            }
+            View::Plans { name, after } => {
+                f.write_str("/plans")?;
+                query.extend(name.iter().map(|name| parameter("q", name)));
+                query.extend(after.iter().map(|after| encoded(after)));
+            }
         }
         if !self.refreshes {
             query.push("refresh=off".to_owned());
@@ -192,8 +293,10 @@ mod tests {
     proptest! {
         #[test]
         fn an_address_is_read_as_it_was_made(
-            database in prop::option::of(any::<String>()), text in any::<String>(), which in 0..5, refreshes: bool,
+            database in prop::option::of(any::<String>()), text in any::<String>(), which in 0..9, refreshes: bool,
         ) {
+            let text = text.replace('\0', "");
+            let name = Some(text.clone()).filter(|name| !name.trim().is_empty());
             let scope = |tenant, agent| Scope { tenant, agent };
             let after = "2026-11-25T07:37:38.464Z~issue~a/b?c".parse().ok();
             let view = match which {
@@ -201,7 +304,15 @@ mod tests {
                 1 => View::Work { scope: scope(Some(text), None), after },
                 2 => View::of(scope(None, Some(text))),
                 3 => View::Subject(Kind::Step, text),
-                _ => View::Sweeps,
+                4 => View::Sweeps,
+                5 => View::Plan(text, StepWindow::Around),
+                6 => View::Plan(text, StepWindow::Behind(7)),
+                7 => View::Plans { name, after: Some(text) },
+                _ => {
+                    let states = vec![BoardState::Escalated, BoardState::Active];
+                    let (kind, plan, scope) = (Some(Kind::Step), Some(text.clone()), scope(Some(text.clone()), Some(text)));
+                    View::List { filter: WorkFilter { kind, states, scope, plan, name }, after }
+                }
             };
             let route = Route { database, view, refreshes };
             let address = route.to_string();
@@ -218,11 +329,14 @@ mod tests {
 
     #[test]
     fn what_is_no_page_is_none() {
-        for address in
-            ["/x", "/issues", "/issues/1/2", "/plans/1", "/?after=x", "/issues/%ff", "/issues/%00", "/databases"]
-        {
+        for address in [
+            "/x", "/issues/1/2", "/plans/1/2", "/?after=x", "/issues/%ff", "/issues/%00", "/databases",
+            "/work?state=x", "/work?q=%ff", "/plans/1?from=x", "/plans?after=!",
+        ] {
             assert_eq!(read(address), None, "{address}");
         }
+        let found = read("/sessions?q=a+b%2B&state=active&x=y").map(|route| route.to_string());
+        assert_eq!(found.as_deref(), Some("/sessions?state=active&q=a%20b%2B"));
         assert_eq!(read("//sweeps/?refresh=on").map(|route| route.to_string()).as_deref(), Some("/sweeps"));
     }
 }

@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use super::access::{PageAccess, PageOptions};
+use super::lists::{PlanPage, PlansPage, WorkPage};
 use super::pages::{DatabasesPage, OverviewPage, SubjectPage, SweepsPage, TroublePage};
 use super::reader::{LastKnown, ReadView, Reader, Trouble, ViewResult};
 use super::route::{Here, Route, View};
@@ -156,6 +157,15 @@ fn shown(reading: &ViewResult, known: LastKnown, here: &Here) -> PageDocument {
         (Ok(ReadView::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
         (Ok(ReadView::Work(read)), _) => html((StatusCode::OK, OverviewPage::of(read, here)), refreshes),
         (Ok(ReadView::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
+        (Ok(ReadView::List(read)), View::List { filter, after }) => {
+            html((StatusCode::OK, WorkPage::of(read, (filter, after), here)), refreshes)
+        }
+        (Ok(ReadView::Plans(read)), View::Plans { name, .. }) => {
+            html((StatusCode::OK, PlansPage::of(read, name, here)), refreshes)
+        }
+        (Ok(ReadView::Plan(read)), _) => html((StatusCode::OK, PlanPage::of(read, here)), refreshes),
+        // Each view is read as itself.
+        (Ok(ReadView::List(_) | ReadView::Plans(_)), _) => html(TroublePage::nowhere(here), false),
         (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.may_pass()),
     }
 }
@@ -178,8 +188,9 @@ fn html((status, page): (StatusCode, impl Template), refreshes: bool) -> PageDoc
 /// and there is no script.
 const REFRESH_SECONDS: u32 = 30;
 
-/// Nothing but our own style and pictures, in no frame, with nowhere to send anything to.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+/// Nothing but our own style and pictures, in no frame, with nowhere to send anything to but the page itself: its only
+/// forms are searches.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
 
 const GUARDS: [(HeaderName, &str); 5] = [

@@ -7,6 +7,7 @@ use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, GridRow, age, cells, joined, kinds, paint, section, without_header};
 use super::page::Page;
+use super::status::plans;
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
 use crate::store::read::overview::{Attention, Cursor, Day, Item, NextSweep, Overview, Share, SweeperState};
@@ -17,6 +18,7 @@ pub fn whole(overview: &Overview<Attention>) -> String {
     let attention = &overview.part;
     let sections = [
         items(attention),
+        plans(&attention.plans, attention.plans_total),
         next_sweep(&attention.next_sweep),
         kinds(&overview.kinds, None),
         shares("tenant", &attention.tenants, attention.tenants_total),
@@ -122,11 +124,13 @@ fn next_sweep(next: &NextSweep) -> String {
     let rows = next.subjects.iter().map(|planned| {
         let subject = &planned.stranded.subject;
         let [kind, name, agent, title] = cells(subject);
-        GridRow::of_subject([kind, name, agent, redact(&planned.would), title], &subject.url)
+        let age = age(planned.stranded.age.seconds);
+        GridRow::of_subject([kind, name, age, agent, redact(&planned.would), title], &subject.url)
     });
     let stranded = counted(next.stranded_total, "subject is", "subjects are");
     let sentence = format!("{} stranded: the next sweep decides", stranded.bold());
-    section(next.stranded_total, sentence, ["kind", "subject", "agent", "a sweep would now", "title"], &[], rows)
+    let names = ["kind", "subject", "for", "agent", "a sweep would now", "title"];
+    section(next.stranded_total, sentence, names, &[2], rows)
 }
 
 fn shares(what: &'static str, shares: &[Share], total: usize) -> String {

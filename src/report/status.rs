@@ -23,7 +23,7 @@ pub fn whole(overview: &Overview<Status>) -> String {
     let sections = [
         orphans(status),
         escalations(status),
-        plans(status),
+        plans(&status.plans, status.plans_total),
         abandoned(status),
         stuck_wakes(status, overview.observed_at),
         quarantined(status),
@@ -114,19 +114,20 @@ fn escalations(status: &Status) -> String {
     items(&status.escalations, status.escalations_total, sentence, names, |_, cells| cells)
 }
 
-fn plans(status: &Status) -> String {
-    let rows = status.plans.iter().map(|plan| {
+/// The plans that have a stalled step.
+pub fn plans(plans: &[PlanSummary], total: i64) -> String {
+    let rows = plans.iter().map(|plan| {
         let current = plan.status.current_step.as_ref();
         [
             redact(&plan.title),
             format!("{}%", plan.status.progress_percent),
+            plan.status.step_counts.stalled.to_string(),
             current.map(|(position, title)| format!("#{position} {}", redact(title))).unwrap_or_default(),
             plan.status.stuck_seconds.map(duration).unwrap_or_default(),
         ]
     });
-    let total = status.plans.len() as i64;
     let sentence = format!("{} a stalled step", counted(total, "plan has", "plans have").bold());
-    section(total, sentence, ["plan", "done", "current step", "stuck for"], &[1, 3], rows)
+    section(total, sentence, ["plan", "done", "stalled", "current step", "stuck for"], &[1, 2, 4], rows)
 }
 
 fn abandoned(status: &Status) -> String {

@@ -145,7 +145,8 @@ impl Step {
         self.started_at.unwrap_or(self.updated_at)
     }
 
-    fn is_stalled(&self, now: DateTime<Utc>, threshold: TimeDelta) -> bool {
+    /// Whether it is in progress for longer than its own threshold, else this one.
+    pub fn is_stalled(&self, now: DateTime<Utc>, threshold: TimeDelta) -> bool {
         is_in_progress(&self.status) && self.stalled_after.unwrap_or(threshold) < now - self.since()
     }
 }
@@ -178,11 +179,27 @@ pub struct PlanStatus {
     /// How many of its steps are completed or skipped, in percent, rounded; a plan without steps has made none.
     #[cfg_attr(feature = "program", schemars(range(max = 100)))]
     pub progress_percent: u8,
+    /// All of its steps, counted.
+    pub step_counts: StepCounts,
     /// The position and the title of the first step in progress, else of the first that is pending; null: there is
     /// none.
     pub current_step: Option<(i32, String)>,
     /// For how long the step that is stalled longest has been in progress, in seconds; null: none is.
     pub stuck_seconds: Option<i64>,
+}
+
+/// How many steps a plan has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "program", derive(schemars::JsonSchema))]
+pub struct StepCounts {
+    /// All of them.
+    pub total: u64,
+    /// Completed or skipped.
+    pub done: u64,
+    /// In progress.
+    pub in_progress: u64,
+    /// In progress for longer than their thresholds, while the plan is open.
+    pub stalled: u64,
 }
 
 impl PlanStatus {
@@ -198,8 +215,7 @@ impl PlanStatus {
 pub struct PlanProgress {
     now: DateTime<Utc>,
     threshold: TimeDelta,
-    steps: u64,
-    behind: u64,
+    counts: StepCounts,
     in_progress: Option<(i32, String)>,
     pending: Option<(i32, String)>,
     /// Since when the step that is stalled longest has been in progress.
@@ -208,20 +224,33 @@ pub struct PlanProgress {
 
 impl PlanProgress {
     pub fn new(now: DateTime<Utc>, threshold: TimeDelta) -> PlanProgress {
-        PlanProgress { now, threshold, steps: 0, behind: 0, in_progress: None, pending: None, stuck_since: None }
+        PlanProgress {
+            now,
+            threshold,
+            counts: StepCounts::default(),
+            in_progress: None,
+            pending: None,
+            stuck_since: None,
+        }
     }
 
     /// Takes in the next step by its position.
     pub fn add(&mut self, step: &Step) {
-        self.steps += 1;
         let place = || (step.position, step.title.clone());
+        self.counts.total += 1;
         match step.status.as_str() {
-            "completed" | "skipped" => self.behind += 1,
-            "in_progress" if self.in_progress.is_none() => self.in_progress = Some(place()),
-            "pending" if self.pending.is_none() => self.pending = Some(place()),
+            "completed" | "skipped" => self.counts.done += 1,
+            "in_progress" => {
+                self.counts.in_progress += 1;
+                self.in_progress.get_or_insert_with(place);
+            }
+            "pending" => {
+                self.pending.get_or_insert_with(place);
+            }
             _ => {}
         }
         if step.is_stalled(self.now, self.threshold) {
+            self.counts.stalled += 1;
             self.stuck_since = self.stuck_since.into_iter().chain([step.since()]).min();
         }
     }
@@ -234,11 +263,13 @@ impl PlanProgress {
             (true, None) => "executing",
             (false, _) => stored,
         };
+        let counts = StepCounts { stalled: if is_open(stored) { self.counts.stalled } else { 0 }, ..self.counts };
         PlanStatus {
             stored: stored.to_owned(),
             derived: derived.to_owned(),
             stalled: stuck_since.is_some(),
-            progress_percent: (self.behind as f64 * 100.0 / self.steps.max(1) as f64).round() as u8,
+            progress_percent: (counts.done as f64 * 100.0 / counts.total.max(1) as f64).round() as u8,
+            step_counts: counts,
             current_step: self.in_progress.or(self.pending),
             stuck_seconds: stuck_since.map(|since| (self.now - since).num_seconds()),
         }

@@ -1,6 +1,7 @@
 //! What people and programs are shown of a database: each answer is read in one snapshot, and nothing is written.
 
 mod board;
+mod counts;
 mod effect;
 mod items;
 mod kept;
@@ -12,6 +13,7 @@ mod request;
 mod sources;
 mod subject;
 mod sweeper;
+pub mod work_list;
 
 use anyhow::Result;
 use chrono::TimeDelta;

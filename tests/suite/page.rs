@@ -5,4 +5,6 @@ mod answers;
 mod contents;
 mod crowds;
 mod hostile_rows;
+mod lists;
+mod plans;
 mod several_databases;

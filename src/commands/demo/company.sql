@@ -110,17 +110,17 @@ select printf('57e90000-0000-4000-8000-%012d', plan * 100 + position), printf('b
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', coalesce(began, '-8 hours'))
 from steps;
 
-with terminals (n, identifier, title, agent, issue, stall_paused, began, active, progressed, ended, exit_code, output) as (values
-    (1, 'ada-1',    'claude "show invoices in local money"', 'Ada',    'ACM-10', 0, '-20 minutes', '-3 seconds',  '-3 seconds',  null,          null, 'test invoices::euro ... ok'),
-    (2, 'chiara-4', 'claude "redraw the settings page"',     'Chiara', 'ACM-27', 0, '-50 minutes', '-12 minutes', '-12 minutes', null,          null, 'Shall I keep the old colours? (y/n)'),
-    (3, 'dmitri-2', 'codex "connect the billing service"',   'Dmitri', 'ACM-28', 0, '-40 minutes', '-2 seconds',  '-25 minutes', null,          null, null),
-    (4, 'bruno-7',  'aider --message "index the archive"',   'Bruno',  'ACM-29', 0, '-90 minutes', '-26 minutes', '-27 minutes', '-26 minutes', 137,  'Killed'),
-    (5, 'esther-1', 'claude',                                'Esther', null,     0, '-7 hours',    '-6 hours',    '-6 hours',    null,          null, ''),
-    (6, 'maria-1',  'codex',                                 null,     null,     1, '-3 hours',    '-2 hours',    '-2 hours',    null,          null, '')  -- not to be disturbed
+with terminals (n, identifier, title, directory, agent, issue, stall_paused, began, active, progressed, ended, exit_code, output) as (values
+    (1, 'ada-1',    'claude "show invoices in local money"',  '/srv/acme/shop',     'Ada',    'ACM-10', 0, '-20 minutes', '-3 seconds',  '-3 seconds',  null,          null, 'test invoices::euro ... ok'),
+    (2, 'chiara-4', 'claude "redraw the settings page"',      '/srv/acme/shop',     'Chiara', 'ACM-27', 0, '-50 minutes', '-12 minutes', '-12 minutes', null,          null, 'Shall I keep the old colours? (y/n)'),
+    (3, 'dmitri-2', 'codex "connect the billing service"',    '/srv/acme/billing',  'Dmitri', 'ACM-28', 0, '-40 minutes', '-2 seconds',  '-25 minutes', null,          null, null),
+    (4, 'bruno-7',  'aider --message "index the archive"',    '/srv/acme/archive',  'Bruno',  'ACM-29', 0, '-90 minutes', '-26 minutes', '-27 minutes', '-26 minutes', 137,  'Killed'),
+    (5, 'esther-1', 'claude',                                 '/home/esther/acme',  'Esther', null,     0, '-7 hours',    '-6 hours',    '-6 hours',    null,          null, ''),
+    (6, 'maria-1',  'codex',                                  '/home/maria/audit',  null,     null,     1, '-3 hours',    '-2 hours',    '-2 hours',    null,          null, '')  -- not to be disturbed
 )
-insert into sessions (id, tenant, identifier, title, agent_id, issue_id, status, stall_paused, started_at, created_at, last_activity_at,
+insert into sessions (id, tenant, identifier, title, directory, agent_id, issue_id, status, stall_paused, started_at, created_at, last_activity_at,
                       last_progress_at, ended_at, exit_code, recent_output)
-select printf('5e551000-0000-4000-8000-%012d', n), 'acme', terminals.identifier, terminals.title, agents.id, issues.id, 'active', stall_paused,
+select printf('5e551000-0000-4000-8000-%012d', n), 'acme', terminals.identifier, terminals.title, directory, agents.id, issues.id, 'active', stall_paused,
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', began), strftime('%Y-%m-%dT%H:%M:%fZ', 'now', began),
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', active), strftime('%Y-%m-%dT%H:%M:%fZ', 'now', progressed),
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ended), exit_code,

@@ -128,6 +128,7 @@ fn a_plans_status_shows_what_is_stored_what_it_should_be_and_how_far_it_is() {
         derived: "stalled".to_owned(),
         stalled: true,
         progress_percent: 33,
+        step_counts: StepCounts { total: 6, done: 2, in_progress: 1, stalled: 1 },
         current_step: Some((3, "Pack".to_owned())),
         stuck_seconds: Some(7200),
     };

@@ -35,6 +35,8 @@ relations! {
         plan_id -> HostId,
         position -> Integer,
         stalled_after_seconds -> Nullable<Integer>,
+        agent_id -> Nullable<HostId>,
+        agent_name -> Nullable<Text>,
     }
 }
 
@@ -106,6 +108,7 @@ relations! {
         tenant -> Text,
         identifier -> Nullable<Text>,
         title -> Text,
+        directory -> Nullable<Text>,
         agent_id -> Nullable<HostId>,
         issue_id -> Nullable<HostId>,
         status -> Text,

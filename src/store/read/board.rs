@@ -2,15 +2,12 @@
 //! rows of what waits for a person, and the oldest of what the next sweep will act upon. The views find the states of
 //! all; how a subject is shown is asked for those alone that are.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::rules::board::{BoardState, ESCALATED_CRASHES};
 use crate::rules::{Id, Kind};
@@ -18,7 +15,7 @@ use crate::store::Db;
 use crate::store::db::MultiBackend;
 use crate::store::db::lists::ListPlace;
 use crate::store::db::types::{LossyText, RawInstant, sql};
-use crate::store::hosts::links::Links;
+use crate::store::read::counts::WorkCounts;
 use crate::store::read::lost_row;
 use crate::store::read::request::{Inquiry, ItemSource, Owner};
 use crate::store::read::subject::{SubjectRef, SubjectRow};
@@ -31,6 +28,24 @@ pub struct Boards {
     pub waiting: Vec<BoardRow>,
     /// In progress, and a sweep will act upon it: the oldest.
     pub stranded: Vec<BoardRow>,
+    pub plans: PlansInProgress,
+}
+
+/// The plans that have a step in progress: 50 at most of both lists together.
+#[derive(Debug, Default)]
+pub struct PlansInProgress {
+    /// Those with a step that is stalled or was escalated, the longest stuck first; and how many there are.
+    pub stuck: (Vec<Id>, i64),
+    pub others: (Vec<Id>, i64),
+}
+
+/// Rows of the boards of all kinds, as they were asked for, and how much work there is.
+#[derive(Debug, Default)]
+pub struct BoardRows {
+    pub work: WorkCounts,
+    /// Of each source in the order of their time.
+    pub rows: Vec<BoardRow>,
+    pub plans: PlansInProgress,
 }
 
 /// A subject as a board shows it.
@@ -57,54 +72,86 @@ impl Boards {
     /// Reads the counts of all work, of each list of states in `waiting` the next rows, and the oldest `stranded_max`
     /// of what is stranded.
     pub fn read(db: &mut Db, inquiry: &Inquiry, waiting: &[&[BoardState]], stranded_max: i64) -> QueryResult<Boards> {
-        let Inquiry { kinds, owner, page, links, .. } = inquiry;
-        let mut boards = Boards::default();
+        let rows = inquiry.page.rows();
+        let read = BoardRows::read_lists(db, inquiry, rows, |after| {
+            let waiting = waiting.iter().map(|states| BoardList { states, after: after.clone(), rows });
+            let stranded = BoardList { states: BoardState::STRANDED, after: ListPlace::Nothing, rows: stranded_max };
+            waiting.chain([stranded]).collect()
+        })?;
+        let is_waiting = |row: &BoardRow| BoardState::WAITING_FOR_PEOPLE.contains(&row.state);
+        let (waiting, mut stranded): (_, Vec<BoardRow>) = read.rows.into_iter().partition(is_waiting);
+        stranded.sort_by(|one, other| one.since.partial_cmp(&other.since).unwrap_or(Ordering::Equal));
+        stranded.truncate(stranded_max as usize);
+        Ok(Boards { work: read.work, waiting, stranded, plans: read.plans })
+    }
+}
+
+impl BoardRows {
+    /// Reads the counts of all work, and of each kind the next `rows` in these states, from the page's place on.
+    pub fn read(db: &mut Db, inquiry: &Inquiry, states: &[BoardState], rows: i64) -> QueryResult<BoardRows> {
+        let blocked = if states.contains(&BoardState::Escalated) { rows } else { 0 };
+        BoardRows::read_lists(db, inquiry, blocked, |after| vec![BoardList { states, after: after.clone(), rows }])
+    }
+
+    /// Reads of each kind the lists that are asked for from a place on, and so many of the issues that escalations
+    /// blocked.
+    fn read_lists<'a>(
+        db: &mut Db,
+        inquiry: &Inquiry,
+        blocked_rows: i64,
+        lists: impl Fn(&ListPlace) -> Vec<BoardList<'a>>,
+    ) -> QueryResult<BoardRows> {
+        let Inquiry { kinds, owner, page, .. } = inquiry;
+        let mut read = BoardRows::default();
         for &kind in *kinds {
             let source = ItemSource::of(kind);
-            let (after, stranded) = (page.after(source), BoardState::STRANDED);
-            let waiting = waiting.iter().map(|states| BoardList { states, after: after.clone(), rows: page.rows() });
-            let stranded = BoardList { states: stranded, after: ListPlace::Nothing, rows: stranded_max };
-            for row in in_progress(db, kind, owner, waiting.chain([stranded]))? {
-                boards.add(source, kind, row, links)?;
+            for row in in_progress(db, kind, owner, lists(&page.after(source)))? {
+                read.add(source, kind, row, inquiry)?;
             }
         }
         if kinds.contains(&Kind::Issue) {
-            let listed = blocked(db, owner, &page.after(ItemSource::Blocked), page.rows())?;
+            let listed = blocked(db, owner, &page.after(ItemSource::Blocked), blocked_rows)?;
             for row in listed.into_iter().chain(count_blocked(db, owner)?) {
-                boards.add(ItemSource::Blocked, Kind::Issue, row, links)?;
+                read.add(ItemSource::Blocked, Kind::Issue, row, inquiry)?;
             }
         }
-        boards.stranded.sort_by(|one, other| one.since.partial_cmp(&other.since).unwrap_or(Ordering::Equal));
-        boards.stranded.truncate(stranded_max as usize);
-        Ok(boards)
+        Ok(read)
     }
 
-    fn add(&mut self, source: ItemSource, kind: Kind, row: WorkRow, links: &Links) -> QueryResult<()> {
+    fn add(&mut self, source: ItemSource, kind: Kind, row: WorkRow, inquiry: &Inquiry) -> QueryResult<()> {
         let state = row.state.as_ref().ok_or_else(lost_row)?;
         let Some(state) = BoardState::parse(&state.0) else { return Ok(()) };
         let Some(id) = row.subject.subject_id.clone() else {
-            self.work.add(kind, state, row.subject, row.total);
+            match row.plan_id {
+                Some(plan) => {
+                    let PlansInProgress { stuck, others } = &mut self.plans;
+                    let (ids, total) = if state == BoardState::Stalled { stuck } else { others };
+                    ids.push(plan);
+                    *total = row.total;
+                }
+                None => self.work.add(kind, state, row.subject, row.total),
+            }
             return Ok(());
         };
-        let board_row = BoardRow {
+        self.rows.push(BoardRow {
             source,
             kind,
             id,
             state,
             is_escalated_crash: row.reason.is_some_and(|reason| ESCALATED_CRASHES.contains(&reason.0.as_str())),
-            subject: row.subject.into_linked(Some(kind), links),
+            subject: row.subject.into_linked(Some(kind), inquiry.links),
             detail: row.detail.map(String::from),
             since: row.since,
             plan_id: row.plan_id,
             attempts: row.attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default(),
             last_attempt_at: row.last_attempt_at.and_then(|at| at.instant()),
-        };
-        let is_waiting = BoardState::WAITING_FOR_PEOPLE.contains(&state);
-        let list = if is_waiting { &mut self.waiting } else { &mut self.stranded };
-        list.push(board_row);
+        });
         Ok(())
     }
 }
+
+/// How many plans are listed.
+const PLANS_MAX: usize = 50;
 
 /// An agent's name beside what it has in progress: there may be as many as there are subjects.
 const NAME: &str = "substr(a.agent_name, 1, 100)";
@@ -117,15 +164,15 @@ struct BoardList<'a> {
     rows: i64,
 }
 
-/// A row of a board: a subject, or how many subjects of one owner are in one state.
+/// A row of a board: a subject; or, without the id of one, how many subjects of one owner are in one state, or a plan
+/// with steps in progress.
 #[derive(Clone, Debug, QueryableByName)]
 struct WorkRow {
-    /// Without an id the row counts subjects.
     #[diesel(embed)]
     subject: SubjectRow,
     #[diesel(sql_type = Nullable<Text>)]
     state: Option<LossyText>,
-    /// Why it is in this state, as the views name it; null: the row counts subjects, or the subject is blocked.
+    /// Why it is in this state, as the views name it; null: the row is no subject, or one that is blocked.
     #[diesel(sql_type = Nullable<Text>)]
     reason: Option<LossyText>,
     /// The reason in words.
@@ -139,22 +186,17 @@ struct WorkRow {
     attempts: Option<i64>,
     #[diesel(sql_type = Nullable<sql::Moment>)]
     last_attempt_at: Option<RawInstant>,
-    /// How many subjects the row counts.
+    /// How many subjects the row counts, or how many plans are like the row's.
     #[diesel(sql_type = BigInt)]
     total: i64,
 }
 
-/// What is in progress: the rows of each list, and how many subjects each owner has in which state. The DSL has no
-/// query over a query.
-fn in_progress<'a>(
-    db: &mut Db,
-    kind: Kind,
-    owner: &Owner,
-    lists: impl Iterator<Item = BoardList<'a>>,
-) -> QueryResult<Vec<WorkRow>> {
+/// What is in progress: the rows of each list, how many subjects each owner has in which state, and the plans
+/// of steps. The DSL has no query over a query.
+fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: Vec<BoardList>) -> QueryResult<Vec<WorkRow>> {
     let mut values = BoundValues::default();
     let is_owned = values.is_owned(db, owner);
-    let listed = lists.map(|list| {
+    let listed = lists.into_iter().map(|list| {
         let states = list.states.iter().map(|state| format!("'{}'", state.name())).collect::<Vec<_>>().join(", ");
         let (is_later, rows) = (values.is_later(db, &list.after), list.rows);
         format!(
@@ -164,13 +206,15 @@ fn in_progress<'a>(
     });
     let listed = listed.collect::<Vec<_>>().join(" UNION ALL ");
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
+    let (plan_id, plans) = if kind == Kind::Step { ("plan_id", plans_of_w()) } else { ("NULL", String::new()) };
     // Names are joined last: there may be very many subjects, and there are few agents.
     let query = format!(
         "WITH w AS MATERIALIZED ( \
-             SELECT subject_id, tenant, agent_id, reason, state, since FROM {kind}_states WHERE {is_owned} \
+             SELECT subject_id, tenant, agent_id, reason, state, since, {plan_id} AS plan_id \
+             FROM {kind}_states WHERE {is_owned} \
          ) \
          SELECT w.subject_id, w.tenant, NULL AS identifier, NULL AS title, w.agent_id, NULL AS agent_name, w.state, \
-             w.reason, NULL AS detail, w.since, NULL AS plan_id, \
+             w.reason, NULL AS detail, w.since, w.plan_id, \
              (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
               ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
              (SELECT max(r.created_at) FROM recoveries r WHERE {own} AND r.action = 'continue') AS last_attempt_at, \
@@ -180,18 +224,36 @@ fn in_progress<'a>(
          SELECT NULL, c.tenant, NULL, NULL, c.agent_id, {NAME}, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
              c.total \
          FROM (SELECT tenant, agent_id, state, count(*) AS total FROM w GROUP BY tenant, agent_id, state) c \
-         LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
+         LEFT JOIN agent_names a ON a.agent_id = c.agent_id {plans}"
     );
-    let mut rows = values.load(db, query)?;
+    let mut rows: Vec<WorkRow> = values.load(db, query)?;
     let mut shown = details(db, kind, &rows)?;
     for row in &mut rows {
         let details = row.subject.subject_id.as_ref().and_then(|id| shown.remove(id));
-        if let Some(ShownSubject { identifier, title, agent_name, detail, plan_id, .. }) = details {
+        if let Some(ShownSubject { identifier, title, agent_name, detail, .. }) = details {
             row.subject = SubjectRow { identifier, title: Some(title), agent_name, ..row.subject.clone() };
-            (row.detail, row.plan_id) = (detail, plan_id);
+            row.detail = detail;
         }
     }
     Ok(rows)
+}
+
+/// Adds to a query the plans of the steps in `w`: those that are stuck, in the state `stalled`, then the others, and how
+/// many of either sort there are.
+fn plans_of_w() -> String {
+    let [stalled, escalated, active] =
+        [BoardState::Stalled, BoardState::Escalated, BoardState::Active].map(BoardState::name);
+    let is_stuck = format!("w.state IN ('{stalled}', '{escalated}')");
+    format!(
+        "UNION ALL \
+         SELECT NULL, NULL, NULL, NULL, NULL, NULL, p.state, NULL, NULL, p.since, p.plan_id, NULL, NULL, p.total \
+         FROM (SELECT g.*, count(*) OVER (PARTITION BY g.state) AS total \
+               FROM (SELECT w.plan_id, min(CASE WHEN {is_stuck} THEN w.since END) AS since, \
+                         CASE max(CASE WHEN {is_stuck} THEN 1 ELSE 0 END) WHEN 1 THEN '{stalled}' \
+                             ELSE '{active}' END AS state \
+                     FROM w GROUP BY w.plan_id) g \
+               ORDER BY g.state DESC, g.since, g.plan_id LIMIT {PLANS_MAX}) p"
+    )
 }
 
 /// The issues that escalations blocked: the first of them after a place.
@@ -237,8 +299,6 @@ struct ShownSubject {
     agent_name: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<LossyText>,
-    #[diesel(sql_type = Nullable<sql::HostId>)]
-    plan_id: Option<Id>,
 }
 
 /// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather
@@ -260,10 +320,9 @@ fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id,
         Db::Postgres(_) => format!("LATERAL (SELECT * FROM {kind}_details d WHERE {its} OFFSET 0) d"),
         Db::Sqlite(_) => format!("{kind}_details d ON {its}"),
     };
-    let plan_id = if kind == Kind::Step { "d.plan_id" } else { "NULL" };
     let query = format!(
         "WITH w (subject_id, reason) AS (VALUES {shown}) \
-         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail, {plan_id} AS plan_id \
+         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail \
          FROM w CROSS JOIN {joined}"
     );
     let found: Vec<ShownSubject> = values.load(db, query)?;
@@ -301,6 +360,12 @@ impl BoundValues {
         if let Some(Id(agent)) = &owner.agent {
             condition += &format!(" AND agent_id = {begin}${}{end}", self.add_text(agent));
         }
+        if owner.is_nobody {
+            condition += " AND agent_id IS NULL";
+        }
+        if let Some(Id(plan)) = &owner.plan {
+            condition += &format!(" AND plan_id = {begin}${}{end}", self.add_text(plan));
+        }
         condition
     }
 
@@ -329,116 +394,4 @@ impl BoundValues {
         }
         query.load(db)
     }
-}
-
-/// How many subjects of one kind are in which state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Counts {
-    /// Whether the database has this kind; if not, no state is there.
-    pub provided: bool,
-    #[serde(flatten)]
-    #[schemars(schema_with = "counts_of_states")]
-    pub states: BTreeMap<BoardState, i64>,
-}
-
-/// The most tenants and agents that are listed; beside them stands how many there are.
-const SHARES_MAX: usize = 50;
-
-/// The work of one tenant or agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Share {
-    /// The agent's id; null: a tenant, or work that no agent has.
-    pub id: Option<Id>,
-    /// The tenant's or the agent's name; empty: work that no agent has.
-    pub name: String,
-    /// The tenant whose work this is.
-    pub tenant: String,
-    /// How many subjects are in which state; a state in which none is may be left out.
-    #[schemars(schema_with = "counts_of_states")]
-    pub states: BTreeMap<BoardState, i64>,
-}
-
-impl Share {
-    /// How many subjects are in one of these states.
-    pub fn count(&self, states: &[BoardState]) -> i64 {
-        states.iter().filter_map(|state| self.states.get(state)).sum()
-    }
-
-    pub fn total(&self) -> i64 {
-        self.states.values().sum()
-    }
-}
-
-/// All work in progress, counted.
-#[derive(Debug, Default)]
-pub struct WorkCounts {
-    kinds: BTreeMap<Kind, BTreeMap<BoardState, i64>>,
-    pub tenants: BTreeMap<String, Share>,
-    pub agents: BTreeMap<(String, Option<Id>), Share>,
-}
-
-impl WorkCounts {
-    /// Adds subjects of one owner that are in one state.
-    pub fn add(&mut self, kind: Kind, state: BoardState, owner: SubjectRow, subjects: i64) {
-        let SubjectRow { tenant, agent_id: id, agent_name, .. } = owner;
-        let tenant = tenant.map(String::from).unwrap_or_default();
-        let agent_name = agent_name.map(String::from).or_else(|| id.clone().map(|Id(id)| id)).unwrap_or_default();
-        let share = |id, name: &str| Share { id, name: name.to_owned(), tenant: tenant.clone(), ..Share::default() };
-        let of_tenant = self.tenants.entry(tenant.clone()).or_insert_with(|| share(None, &tenant));
-        let of_agent = self.agents.entry((tenant.clone(), id.clone())).or_insert_with(|| share(id, &agent_name));
-        let of_kind = self.kinds.entry(kind).or_default();
-        for states in [of_kind, &mut of_tenant.states, &mut of_agent.states] {
-            *states.entry(state).or_default() += subjects;
-        }
-    }
-
-    /// How many subjects of all kinds are in one of these states.
-    pub fn count(&self, states: &[BoardState]) -> i64 {
-        self.kinds.values().flatten().filter(|(state, _)| states.contains(state)).map(|(_, n)| n).sum()
-    }
-
-    /// How much of each kind is in which of its states, by the kind's plural, also where that is nothing.
-    pub fn kinds(&self, provided: &[Kind]) -> BTreeMap<&'static str, Counts> {
-        let counts = |kind: Kind| {
-            if !provided.contains(&kind) {
-                return Counts::default();
-            }
-            let states = BoardState::ALL.iter().copied().filter(|state| state.is_of(kind)).map(|state| (state, 0));
-            let found = self.kinds.get(&kind).into_iter().flatten().map(|(state, n)| (*state, *n));
-            Counts { provided: true, states: states.chain(found).collect() }
-        };
-        Kind::ALL.iter().map(|&kind| (kind.plural(), counts(kind))).collect()
-    }
-}
-
-/// The tenants or agents whose work most needs attention, and how many there are.
-pub fn most_urgent<'a>(shares: impl Iterator<Item = &'a Share>) -> (Vec<Share>, usize) {
-    let mut shares: Vec<&Share> = shares.collect();
-    // What waits for a person counts first, then what a sweep has yet to do.
-    let urgency = |it: &Share| (it.count(BoardState::WAITING_FOR_PEOPLE), it.count(BoardState::STRANDED), it.total());
-    shares.sort_by_key(|share| (Reverse(urgency(share)), &share.tenant, &share.name, &share.id));
-    (shares.iter().take(SHARES_MAX).map(|&share| share.clone()).collect(), shares.len())
-}
-
-/// The schema of the counts of all kinds, by the kind's plural.
-pub fn counts_of_kinds(generator: &mut SchemaGenerator) -> Schema {
-    let names = Kind::ALL.iter().map(|kind| kind.plural());
-    let fields: Map<String, Value> =
-        names.clone().map(|kind| (kind.to_owned(), described::<Counts>(generator, format!("The {kind}.")))).collect();
-    json_schema!({ "type": "object", "properties": fields, "required": names.collect::<Vec<_>>() })
-}
-
-/// The schema of subjects counted by their states, of which some are left out.
-fn counts_of_states(generator: &mut SchemaGenerator) -> Schema {
-    let field = |state: &BoardState| {
-        (state.name().to_owned(), described::<i64>(generator, format!("How many are {}.", state.name())))
-    };
-    let fields: Map<String, Value> = BoardState::ALL.iter().map(field).collect();
-    json_schema!({ "type": "object", "properties": fields })
-}
-
-fn described<T: JsonSchema>(generator: &mut SchemaGenerator, description: String) -> Value {
-    let mut schema = generator.subschema_for::<T>();
-    schema.insert("description".to_owned(), description.into());
-    schema.into()
 }

@@ -105,11 +105,11 @@ pub enum OfferedCommand {
     TestNotification,
 }
 
-/// An item, and its place among all of them.
+/// An item, or another row, and its place among all of them.
 #[derive(Debug)]
-pub struct Placed {
+pub struct Placed<T = Item> {
     pub cursor: Cursor,
-    pub item: Item,
+    pub item: T,
 }
 
 /// The items of one source: those of this page and one more, in their order; and how many there are on all pages.
@@ -223,7 +223,7 @@ impl Item {
 }
 
 /// Sorts the items of all sources by time. Each source comes in its own order, which the sort keeps.
-fn sort(placed: &mut [Placed]) {
+pub fn sort<T>(placed: &mut [Placed<T>]) {
     placed.sort_by(|one, other| {
         let by_time = one.cursor.since.partial_cmp(&other.cursor.since).unwrap_or(Ordering::Equal);
         by_time.then(one.cursor.source.cmp(&other.cursor.source))
@@ -231,7 +231,7 @@ fn sort(placed: &mut [Placed]) {
 }
 
 /// One page of all items, and where the next page begins.
-pub fn one_page(mut placed: Vec<Placed>, limit: usize) -> (Vec<Item>, Option<Cursor>) {
+pub fn one_page<T>(mut placed: Vec<Placed<T>>, limit: usize) -> (Vec<T>, Option<Cursor>) {
     sort(&mut placed);
     let next = (limit < placed.len()).then(|| placed.get(limit.saturating_sub(1)).map(|last| last.cursor.clone()));
     placed.truncate(limit);

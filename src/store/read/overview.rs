@@ -4,25 +4,22 @@
 //! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
 //! nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use diesel::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conclusion::usage;
-use crate::rules::Id;
 use crate::rules::board::BoardState;
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Store;
 use crate::store::db::errors::Refused;
-use crate::store::db::schema::host_behavior;
-use crate::store::db::types::{IdType, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::board::{Boards, counts_of_kinds, most_urgent};
-pub use crate::store::read::board::{Counts, Share};
+use crate::store::read::SCHEMA;
+use crate::store::read::board::Boards;
+pub use crate::store::read::counts::{Counts, Share};
+use crate::store::read::counts::{counts_of_kinds, most_urgent};
 use crate::store::read::effect::count_days;
 pub use crate::store::read::effect::{Day, Effect, Exemptions, KeptDays};
 use crate::store::read::effect::{count_exemptions, read_effect};
@@ -31,15 +28,14 @@ use crate::store::read::items::{add_help, oldest_of_each, one_page, together};
 pub use crate::store::read::next_sweep::{NextSweep, Stranded, StrandedPlan};
 use crate::store::read::plan::{PlanSummary, read_summaries};
 pub use crate::store::read::request::{Cursor, OverviewRequest, PageRequest, Scope};
-use crate::store::read::request::{Inquiry, Owner};
+use crate::store::read::request::{Inquiry, inquire};
 use crate::store::read::sources::{self, read_notifications};
 pub use crate::store::read::sources::{LATE, Notifications, Undelivered};
 pub use crate::store::read::subject::{Age, SubjectRef};
 pub use crate::store::read::sweeper::{HeldWork, LeftAlone, SweepSummary, Sweeper, SweeperState};
-use crate::store::read::{BoardLimits, SCHEMA, snapshot};
+use crate::store::read::work_list::{ListPage, WorkFilter};
 use crate::store::work::surroundings::is_none_taken;
 use crate::store::{Db, Timeouts, has_any};
-use crate::text::redact;
 
 /// What people are shown of one database.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -53,6 +49,9 @@ pub struct Overview<P> {
     pub tenant: Option<String>,
     /// With `--agent`: only this agent's work, by its id or its name. Null: all.
     pub agent: Option<String>,
+    /// What people call that agent.
+    #[serde(skip)]
+    pub agent_name: Option<String>,
     /// When it was read, by the database's clock.
     pub observed_at: DateTime<Utc>,
     /// Whether somebody sweeps.
@@ -96,6 +95,13 @@ pub struct Attention {
     pub next_page: Option<Cursor>,
     /// What the next sweep would do, by the limits and modes of the latest one.
     pub next_sweep: NextSweep,
+    /// The plans that have a stalled step, the longest stuck first: at most 20.
+    pub plans: Vec<PlanSummary>,
+    /// How many there are.
+    pub plans_total: i64,
+    /// All work of the agent that was asked for: as much of it as a page has.
+    #[serde(skip)]
+    pub work: Option<ListPage>,
     /// Work by tenant: at most 50, those of whose work most needs a person first.
     pub tenants: Vec<Share>,
     /// How many there are.
@@ -131,8 +137,10 @@ pub struct Status {
     pub abandoned: Vec<Item>,
     /// How many there are.
     pub abandoned_total: i64,
-    /// The plans that have a stalled step.
+    /// The plans that have a stalled step, the longest stuck first.
     pub plans: Vec<PlanSummary>,
+    /// How many there are.
+    pub plans_total: i64,
     /// The wakes that have been queued for too long and that nobody took up.
     pub stuck_wakes: Vec<Item>,
     /// How many there are.
@@ -170,36 +178,29 @@ impl<P: OverviewPart> Overview<P> {
         request: &OverviewRequest,
         timeouts: &Timeouts,
     ) -> Result<Overview<P>> {
-        let Store { db, host, kinds, .. } = store;
         let OverviewRequest { scope, page, host_url, days } = request;
-        let links = &host.links(host_url.as_ref());
-        snapshot(db, timeouts, |db| {
-            let (now, id_type) = (db.now()?, IdType::of(db)?);
-            if let Some(place) = page.after.as_ref().filter(|place| !place.is_of(db, id_type)) {
-                let place = redact(&place.to_string());
-                return Err(usage(format!("{place}: no page of this database begins there")).into());
-            }
-            let owner = &Owner::find(db, kinds, scope)?;
-            let limits = &BoardLimits::read(db)?;
-            let advice = host_behavior::table.select(host_behavior::resume_advice).first::<LossyText>(db).optional()?;
-            let resume_advice = &advice.map(String::from).unwrap_or_default();
-            let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, now };
-            let sweeper = Sweeper::read(db, now)?;
-            let boards = Boards::read(db, &inquiry, P::WAITING, P::STRANDED_MAX)?;
-            let part = P::read(db, &inquiry, &boards, &Sources { sweeper: &sweeper, days, database_argument })?;
+        let host = store.host.name().to_owned();
+        inquire(store, (scope, page), host_url.as_ref(), timeouts, |db, inquiry| {
+            let sweeper = Sweeper::read(db, inquiry.now)?;
+            let boards = Boards::read(db, inquiry, P::WAITING, P::STRANDED_MAX)?;
+            let part = P::read(db, inquiry, &boards, &Sources { sweeper: &sweeper, days, database_argument })?;
             Ok(Overview {
                 schema: SCHEMA,
-                host: host.name().to_owned(),
+                host,
                 tenant: scope.tenant.clone(),
                 agent: scope.agent.clone(),
-                observed_at: now,
+                agent_name: inquiry.owner.agent_name.clone(),
+                observed_at: inquiry.now,
                 sweeper,
-                kinds: boards.work.kinds(kinds),
+                kinds: boards.work.kinds(inquiry.kinds),
                 part,
             })
         })
     }
 }
+
+/// Each costs a look at all of its steps.
+const PLANS_LISTED_MAX: usize = 20;
 
 impl OverviewPart for Attention {
     const WAITING: &[&[BoardState]] = &[BoardState::WAITING_FOR_PEOPLE];
@@ -217,11 +218,17 @@ impl OverviewPart for Attention {
         let (tenants, tenants_total) = most_urgent(boards.work.tenants.values());
         let (agents, agents_total) = most_urgent(boards.work.agents.values());
         let (days, days_counted_at) = sources.days.read(inquiry.now, || count_days(db, inquiry.now))?;
+        let (stuck, plans_total) = &boards.plans.stuck;
+        let is_agents = inquiry.owner.agent.is_some();
+        let work = is_agents.then(|| ListPage::read(db, &inquiry.from_the_beginning(), &WorkFilter::default()));
         Ok(Attention {
             items: together(items),
             items_total,
             next_page,
             next_sweep: NextSweep::read(db, boards, sources.sweeper, inquiry.now)?,
+            plans: read_summaries(db, &stuck[..stuck.len().min(PLANS_LISTED_MAX)], inquiry)?,
+            plans_total: *plans_total,
+            work: work.transpose()?,
             tenants,
             tenants_total,
             agents,
@@ -237,7 +244,7 @@ impl OverviewPart for Status {
     const STRANDED_MAX: i64 = PageRequest::LIMIT as i64;
 
     fn read(db: &mut Db, inquiry: &Inquiry, boards: &Boards, sources: &Sources) -> Result<Status, Refused> {
-        let now = inquiry.now;
+        let (now, (stuck, plans_total)) = (inquiry.now, &boards.plans.stuck);
         let (stuck_wakes, stuck_wakes_total) = sources::stuck_wakes(db, inquiry)?;
         let (quarantined, quarantined_total) = sources::quarantined(db, inquiry)?;
         let waiting = boards.waiting.iter().map(|row| Item::waiting(row, inquiry));
@@ -245,7 +252,6 @@ impl OverviewPart for Status {
         let mut items = oldest_of_each(placed, inquiry.page.limit);
         add_help(&mut items, db, inquiry, sources.database_argument)?;
         let mut take = |what: ItemKind| items.extract_if(.., |item| item.what == what).collect();
-        let plans = plans_with_stalled_steps(boards);
         Ok(Status {
             wake_stuck_after_seconds: inquiry.limits.wake_stuck_after.num_seconds(),
             empty: boards.work.count(BoardState::ALL) == 0 && !has_any(db, inquiry.kinds, None)?,
@@ -255,7 +261,8 @@ impl OverviewPart for Status {
             escalations_total: boards.work.count(&[BoardState::Escalated]),
             abandoned: take(ItemKind::Abandoned),
             abandoned_total: boards.work.count(&[BoardState::Abandoned]),
-            plans: read_summaries(db, &plans, now, inquiry.limits.step_stalled_after)?,
+            plans: read_summaries(db, stuck, inquiry)?,
+            plans_total: *plans_total,
             stuck_wakes: take(ItemKind::StuckWake),
             stuck_wakes_total,
             no_wake_is_taken: is_none_taken(db, &inquiry.stuck_wakes(), stuck_wakes_total)?,
@@ -266,16 +273,4 @@ impl OverviewPart for Status {
             effect: read_effect(db, now)?,
         })
     }
-}
-
-/// The plans of the steps that are stalled, or were escalated: the longest stuck first, each once.
-fn plans_with_stalled_steps(boards: &Boards) -> Vec<Id> {
-    let waiting = boards.waiting.iter().filter(|row| row.state == BoardState::Escalated);
-    let steps = boards.stranded.iter().chain(waiting);
-    let mut plans: Vec<_> = steps
-        .filter_map(|row| Some((row.since.as_ref().and_then(RawInstant::instant), row.plan_id.clone()?)))
-        .collect();
-    plans.sort();
-    let mut seen = BTreeSet::new();
-    plans.into_iter().map(|(_, id)| id).filter(|id| seen.insert(id.clone())).collect()
 }

@@ -8,23 +8,28 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use anyhow::Result;
 use chrono::{DateTime, Utc};
-use diesel::QueryResult;
+use diesel::prelude::*;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+use crate::conclusion::usage;
 use crate::rules::{Id, Kind};
+use crate::store::connect::open::Store;
 use crate::store::db::errors::Refused;
 use crate::store::db::lists::ListPlace;
-use crate::store::db::types::{IdType, RawInstant};
+use crate::store::db::schema::host_behavior;
+use crate::store::db::types::{IdType, LossyText, RawInstant};
 use crate::store::hosts::links::{HostUrl, Links};
-use crate::store::read::BoardLimits;
 use crate::store::read::effect::KeptDays;
+use crate::store::read::{BoardLimits, snapshot};
 use crate::store::work::candidates::Part;
 use crate::store::work::find::{self, CalledSo};
 use crate::store::work::surroundings::StuckQuestion;
-use crate::store::{Db, Nominated, for_kind};
+use crate::store::{Db, Label, Nominated, Timeouts, for_kind};
+use crate::text::redact;
 
 /// What is asked of one database.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +60,9 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
+    /// The first page that people read.
+    pub const FIRST: PageRequest = PageRequest { after: None, limit: PageRequest::LIMIT };
+
     /// The items of a page that people read.
     pub const LIMIT: usize = 50;
 
@@ -85,7 +93,7 @@ impl PageRequest {
 
 impl Default for PageRequest {
     fn default() -> PageRequest {
-        PageRequest { after: None, limit: PageRequest::LIMIT }
+        PageRequest::FIRST
     }
 }
 
@@ -210,6 +218,11 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
+    /// What is asked, from the oldest on.
+    pub fn from_the_beginning(&self) -> Inquiry<'_> {
+        Inquiry { page: &PageRequest::FIRST, ..*self }
+    }
+
     /// The question which wakes of this owner's are stuck.
     pub fn stuck_wakes(&self) -> StuckQuestion<'_> {
         let (tenant, agent) = self.owner.names();
@@ -217,11 +230,43 @@ impl Inquiry<'_> {
     }
 }
 
+/// Reads in one snapshot what is asked of a database. Refuses a tenant or an agent that is unknown, and a place in
+/// another database's list.
+pub fn inquire<T>(
+    store: &mut Store,
+    (scope, page): (&Scope, &PageRequest),
+    host_url: Option<&HostUrl>,
+    timeouts: &Timeouts,
+    read: impl FnOnce(&mut Db, &Inquiry) -> Result<T, Refused>,
+) -> Result<T> {
+    let Store { db, host, kinds, .. } = store;
+    let links = &host.links(host_url);
+    snapshot(db, timeouts, |db| {
+        let (now, id_type) = (db.now()?, IdType::of(db)?);
+        if let Some(place) = page.after.as_ref().filter(|place| !place.is_of(db, id_type)) {
+            let place = redact(&place.to_string());
+            return Err(usage(format!("{place}: no page of this database begins there")).into());
+        }
+        let owner = &Owner::find(db, kinds, scope)?;
+        let limits = &BoardLimits::read(db)?;
+        let advice = host_behavior::table.select(host_behavior::resume_advice).first::<LossyText>(db).optional()?;
+        let resume_advice = &advice.map(String::from).unwrap_or_default();
+        let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, now };
+        read(db, &inquiry)
+    })
+}
+
 /// The owner of the work that is read: a tenant, an agent, or everybody.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owner {
     pub tenant: Option<String>,
     pub agent: Option<Id>,
+    /// What people call the agent; none: no agent is asked for, or its row is gone.
+    pub agent_name: Option<String>,
+    /// Only work that no agent has, of a list.
+    pub is_nobody: bool,
+    /// Only steps of this plan, of a list.
+    pub plan: Option<Id>,
 }
 
 impl Owner {
@@ -232,7 +277,8 @@ impl Owner {
             find::tenant(db, kinds, tenant)?;
         }
         let agent = scope.agent.as_deref().map(|name| find_agent(db, kinds, name)).transpose()?;
-        Ok(Owner { tenant: scope.tenant.clone(), agent })
+        let (agent, agent_name) = agent.map(|Label { id, identifier, .. }| (id, identifier)).unzip();
+        Ok(Owner { tenant: scope.tenant.clone(), agent, agent_name: agent_name.flatten(), ..Owner::default() })
     }
 
     pub fn names(&self) -> (Option<&str>, Option<&Id>) {
@@ -241,10 +287,10 @@ impl Owner {
 }
 
 /// An agent whose row is gone may have left work, and is known by its id.
-fn find_agent(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Id, Refused> {
+fn find_agent(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Label, Refused> {
     match (find::agent(db, name)?, IdType::of(db)?.parse(name)) {
-        (CalledSo::Nothing, Some(id)) if has_work(db, kinds, &id)? => Ok(id),
-        (found, _) => Ok(found.one("agent", name)?.id),
+        (CalledSo::Nothing, Some(id)) if has_work(db, kinds, &id)? => Ok(Label::of_id(id)),
+        (found, _) => Ok(found.one("agent", name)?),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn read_all(db: &mut Db, inquiry: &Inquiry, sweeper: &Sweeper) -> QueryResul
 /// What the guard left as it was. There is little of it, in the row of one sweep; and what is held back of more than is
 /// asked for holds that back as well.
 fn held_back(inquiry: &Inquiry, sweeper: &Sweeper) -> SourceItems {
-    let Owner { tenant, agent } = inquiry.owner;
+    let Owner { tenant, agent, .. } = inquiry.owner;
     let is_meant = |held: &&HeldWork| {
         (tenant.is_none() || held.tenant.is_none() || held.tenant == *tenant)
             && (agent.is_none() || held.agent_id.is_none() || held.agent_id == *agent)
@@ -165,7 +165,7 @@ pub fn quarantined(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
 
 fn quarantined_of(db: &mut Db, inquiry: &Inquiry, of: Kind) -> QueryResult<SourceItems> {
     use failures::{kind, quarantined_at, reason, subject_id};
-    let (Owner { tenant, agent }, source) = (inquiry.owner, ItemSource::quarantined(of));
+    let (Owner { tenant, agent, .. }, source) = (inquiry.owner, ItemSource::quarantined(of));
     macro_rules! held {
         ($subjects:ident) => {{
             let all = failures::table.filter(kind.eq(of.name())).filter(quarantined_at.is_not_null()).into_boxed();

@@ -155,6 +155,7 @@ pub struct Beginning<'a> {
     pub tenant: &'a str,
     pub identifier: Option<&'a str>,
     pub title: &'a str,
+    pub directory: &'a str,
     pub agent_id: Option<&'a Id>,
     pub issue_id: Option<&'a Id>,
     pub silent_after_seconds: Option<i32>,
@@ -178,7 +179,9 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
             .filter(sessions::ended_at.is_not_null());
         if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
             // Another watcher may be faster.
-            if let Some(lease) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
+            if let Some(lease) =
+                acquire(db, &id, (beginning.title, beginning.directory), beginning.silent_after_seconds, NEVER)?
+            {
                 let links = (
                     beginning.agent_id.map(|agent| sessions::agent_id.eq(agent)),
                     beginning.issue_id.map(|issue| sessions::issue_id.eq(issue)),
@@ -203,7 +206,7 @@ pub fn begin_at(db: &mut Db, beginning: &Beginning, place: &str, silence: TimeDe
     if tenant != beginning.tenant || !title.0.ends_with(place) {
         return Ok(None);
     }
-    let Some(lease) = acquire(db, &id, beginning.title, None, silence)? else { return Ok(None) };
+    let Some(lease) = acquire(db, &id, (beginning.title, beginning.directory), None, silence)? else { return Ok(None) };
     let given = (
         sessions::agent_id.eq(Bound::optional(beginning.agent_id)),
         sessions::issue_id.eq(Bound::optional(beginning.issue_id)),
@@ -218,13 +221,14 @@ const NEVER: TimeDelta = TimeDelta::days(36_500);
 
 fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
     let lease = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
-    let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = *beginning;
+    let Beginning { tenant, identifier, title, directory, agent_id, issue_id, silent_after_seconds } = *beginning;
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(&lease.id),
             sessions::tenant.eq(tenant),
             sessions::identifier.eq(identifier),
             sessions::title.eq(title),
+            sessions::directory.eq(directory),
             sessions::agent_id.eq(Bound::optional(agent_id)),
             sessions::issue_id.eq(Bound::optional(issue_id)),
             sessions::status.eq("active"),
@@ -244,7 +248,7 @@ fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
 pub fn acquire(
     db: &mut Db,
     id: &Id,
-    title: &str,
+    (title, directory): (&str, &str),
     silent_after_seconds: Option<i32>,
     silence: TimeDelta,
 ) -> QueryResult<Option<Lease>> {
@@ -256,6 +260,7 @@ pub fn acquire(
     let taken = diesel::update(sessions::table.filter(sessions::id.eq(id)).filter(left))
         .set((
             sessions::title.eq(title),
+            sessions::directory.eq(directory),
             sessions::status.eq("active"),
             sessions::recent_output.eq(""),
             sessions::takes_nudges.eq(false),

@@ -8,6 +8,7 @@ use sweep::store::{Access, Db, Timeouts};
 
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
+mod lists;
 mod plans;
 mod printed;
 mod program;

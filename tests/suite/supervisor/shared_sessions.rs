@@ -203,6 +203,7 @@ fn a_command_that_somebody_takes_back_meanwhile_is_not_carried_out() {
             tenant: "default",
             identifier: Some("agent"),
             title: "",
+            directory: "/srv/api",
             agent_id: None,
             issue_id: None,
             silent_after_seconds: None,

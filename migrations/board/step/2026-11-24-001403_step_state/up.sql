@@ -28,11 +28,11 @@ cross join {{ facts_of("step", "s.subject_id", ["agent_id", "agent_status", "obs
 
 {% endif %}
 -- Why each plan step in progress is in its state.
-{{ reasons("step", [], live, ["idle_since", "open_recovery_action", "pending_wake_since"], rest) }}
+{{ reasons("step", ["plan_id"], live, ["idle_since", "open_recovery_action", "pending_wake_since"], rest) }}
 
-{{ states("step", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since") }}
+{{ states("step", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since", " w.plan_id,") }}
 
-{{ details("step", "", " f.plan_id,") }}
+{{ details("step", "") }}
 
 -- The state of each plan step in progress.
-{{ work_state("step", ", d.plan_id") }};
+{{ work_state("step", ", w.plan_id") }};

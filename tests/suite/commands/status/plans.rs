@@ -3,7 +3,7 @@
 use sweep::rules::Id;
 use sweep::store::Timeouts;
 use sweep::store::connect::open::Url;
-use sweep::store::read::plan::PlanReport;
+use sweep::store::read::plan::{PlanList, PlanReport, PlanTotals, StepWindow};
 
 use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_database};
@@ -14,6 +14,15 @@ fn plan_report(world: &World, id: &Id) -> PlanReport {
     let url = Url::parse(&world.url).expect("a URL");
     let report = PlanReport::read_from(&url, &id.0, None, None, &Timeouts::default());
     report.unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+fn plans(world: &World, name: Option<&str>, after: Option<&str>) -> PlanList {
+    let url = Url::parse(&world.url).expect("a URL");
+    PlanList::read_from(&url, (name, after), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+fn ids(list: &PlanList) -> Vec<&Id> {
+    list.plans.iter().map(|plan| &plan.id).collect()
 }
 
 /// A plan with steps of these statuses, each touched so many minutes ago.
@@ -110,6 +119,81 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
         assert_eq!(json["steps"][1]["age_seconds"].as_i64().map(|seconds| seconds / 60), Some(90));
     }
 
+    fn of_a_long_plan_the_steps_around_the_first_that_is_stalled_are_shown_and_all_are_counted(world) {
+        let plan = plan_of(world, "executing", &[]);
+        world.long_plan(&plan, 400);
+        for (place, minutes) in [(120, 5), (250, 90), (300, 90)] {
+            let at = world.ago(minutes);
+            world.run(&format!(
+                "update plan_steps set status = 'in_progress', started_at = {at} where position = {place}"
+            ));
+        }
+        let url = Url::parse(&world.url).expect("a URL");
+        let read = |window| {
+            let read = PlanReport::read_window(&url, (&plan.0, window), None, None, &Timeouts::default());
+            let report = read.unwrap_or_else(|error| panic!("{error:#}"));
+            let positions: Vec<i32> = report.steps.iter().map(|step| step.position).collect();
+            (report.steps_before, positions, report.plan.status.step_counts)
+        };
+        let (before, positions, counts) = read(StepWindow::Around);
+        assert_eq!((before, positions), (240, (240..340).collect()));
+        assert_eq!((counts.total, counts.done, counts.in_progress, counts.stalled), (400, 199, 3, 2));
+        assert_eq!(read(StepWindow::Behind(340)).1, (340..400).collect::<Vec<i32>>());
+        assert_eq!(read(StepWindow::Behind(u64::MAX)), (400, Vec::new(), counts));
+        assert_eq!(read(StepWindow::First).1, (0..400).collect::<Vec<i32>>());
+        world.run("update plan_steps set status = 'skipped' where position in (250, 300)");
+        assert_eq!(read(StepWindow::Around).0, 110);
+    }
+
+    fn who_has_a_step_and_what_was_tried_about_it_are_shown_with_it(world) {
+        let agent = world.agent("idle");
+        let (plan, step) = world.stalled_step(Some(&agent));
+        for _ in 0..2 {
+            world.sweep();
+            world.end_continuations("failed");
+            world.pass(90);
+        }
+        let report = plan_report(world, &plan);
+        let shown = &report.steps[0];
+        assert_eq!((&shown.id, shown.agent_id.as_ref(), shown.agent.as_deref()), (&step, Some(&agent), Some("Ada")));
+        let tried: Vec<_> = shown.tried.iter().map(|tried| (tried.action.as_str(), tried.times)).collect();
+        assert_eq!(tried, [("continue", 1), ("escalate", 1)]);
+        assert!(shown.tried.iter().all(|tried| tried.last_at.is_some()));
+        assert_eq!(shown.state.as_deref(), Some("escalated"));
+    }
+
+    fn plans_with_stalled_steps_come_first_and_are_counted_beyond_those_that_are_listed(world) {
+        let agent = world.agent("idle");
+        let (healthy, young) = world.stalled_step(Some(&agent));
+        let now = world.ago(5);
+        world.set("plan_steps", &young, &format!("started_at = {now}"));
+        let oldest = world.stalled_steps(&agent, 1..60).pop().expect("a step");
+        plan_of(world, "completed", &[("completed", 300)]);
+        let listed = plans(world, None, None);
+        assert_eq!(listed.totals, Some(PlanTotals { in_progress: 60, stuck: 59 }));
+        assert_eq!((ids(&listed)[0], listed.plans.len()), (&oldest, 50));
+        let status = world.status_document();
+        assert_eq!((&status["plans_total"], status["plans"].as_array().map(Vec::len)), (&59.into(), Some(50)));
+        let attention = world.attention();
+        assert_eq!((&attention["plans_total"], attention["plans"].as_array().map(Vec::len)), (&59.into(), Some(20)));
+        assert_eq!(attention["plans"][0]["step_counts"]["stalled"], 1);
+        world.run("update plan_steps set status = 'completed' where position = 1");
+        world.set("plan_steps", &young, "status = 'in_progress'");
+        assert_eq!(ids(&plans(world, None, None)), [&healthy]);
+    }
+
+    fn a_plan_is_searched_by_a_part_of_its_title_open_or_not(world) {
+        let (open, over) = (plan_of(world, "executing", &[]), plan_of(world, "completed", &[("completed", 300)]));
+        world.set("plans", &open, "title = 'Release 2.4 ÄB'");
+        world.set("plans", &over, "title = 'release 2.3 password=hunter2'");
+        let found = plans(world, Some("RELEASE"), None);
+        assert_eq!((ids(&found), found.next.as_ref()), (vec![&open, &over], None));
+        assert_eq!(ids(&plans(world, Some("äb"), None)), [&open]);
+        assert!(plans(world, Some("hunter2"), None).plans.is_empty(), "what is not shown is not found");
+        assert!(plans(world, Some("Launch"), None).plans.is_empty());
+        assert_eq!(ids(&plans(world, Some("release"), Some(&open.0))), [&over]);
+    }
+
     fn a_plan_that_is_not_there_is_a_wrong_argument(world) {
         let nowhere = Id::generate().0;
         let ran = sweep(["status", "--database", &world.url, "--plan", &nowhere]).run();
@@ -134,6 +218,7 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
 #[test]
 fn a_host_without_plans_says_so() {
     let world = World::new(On::Paperclip);
+    assert!(!plans(&world, None, None).provided);
     let ran = sweep(["status", "--database", &world.url, "--plan", &Id::generate().0]).run();
     ran.refused(USAGE, &["plan steps: not provided by this database"]);
 }

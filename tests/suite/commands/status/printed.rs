@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use insta::assert_snapshot;
 use sweep::report::status::whole;
 use sweep::rules::board::BoardState;
-use sweep::rules::step::PlanStatus;
+use sweep::rules::step::{PlanStatus, StepCounts};
 use sweep::rules::{Id, Kind};
 use sweep::store::read::overview::{
     Age, Effect, Exemptions, ItemKind, Overview, Status, Stranded, SubjectRef, SweepSummary, Sweeper,
@@ -32,6 +32,7 @@ fn what_needs_attention_comes_first() {
         derived: "stalled".to_owned(),
         stalled: true,
         progress_percent: 33,
+        step_counts: StepCounts { total: 3, done: 1, in_progress: 1, stalled: 1 },
         current_step: Some((2, "Build the page".to_owned())),
         stuck_seconds: Some(5400),
     };
@@ -46,6 +47,7 @@ fn what_needs_attention_comes_first() {
             title: "Launch".to_owned(),
             status: plan,
         }],
+        plans_total: 1,
         abandoned: vec![item(6, ItemKind::Abandoned, 4 * 1440, "Femi is terminated")],
         abandoned_total: 1,
         stuck_wakes: vec![item(4, ItemKind::StuckWake, 190, "stuck wake: queued for 3h 10m")],

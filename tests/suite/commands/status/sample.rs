@@ -29,6 +29,7 @@ pub fn quiet() -> Overview<Status> {
         host: "native".to_owned(),
         tenant: None,
         agent: None,
+        agent_name: None,
         observed_at: now(),
         sweeper: Sweeper::default(),
         kinds: BTreeMap::from(kinds),

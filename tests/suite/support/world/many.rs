@@ -44,6 +44,16 @@ impl World {
         numbers.map(numbered).collect()
     }
 
+    /// Gives a plan so many steps, numbered from 0: of two one is completed, the other pending.
+    pub fn long_plan(&mut self, plan: &Id, steps: u32) {
+        let (id, since) = self.numbered_row();
+        self.insert_numbered(
+            &(0..steps),
+            "plan_steps (id, plan_id, position, title, status, updated_at)",
+            &format!("{id}, '{plan}', n, 'Pack', case n % 2 when 0 then 'pending' else 'completed' end, {since}"),
+        );
+    }
+
     /// Makes so many issues of an agent that have a live run.
     pub fn healthy(&mut self, agent: &Id, n: u32) {
         for issue in self.orphans(agent, 500_000..500_000 + n) {

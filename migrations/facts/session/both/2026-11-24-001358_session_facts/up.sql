@@ -51,6 +51,7 @@ select
     s.exit_code,
     s.silent_after_seconds,
     s.recent_output,
+    substr(s.directory, 1, 1000) as directory,
     true as takes_commands,
     s.last_progress_at is not null as reports_progress,
     s.takes_nudges,

@@ -109,6 +109,7 @@ create table sessions (
     {{ short_text("tenant", 200) }} not null default 'default',
     {{ short_text("identifier", 200) }} unique,  -- what people call it
     title text not null default '',  -- what runs in it
+    directory text,  -- where it runs
     {{ reference("agent_id", "agents") }},  -- null: a person started it
     {{ reference("issue_id", "issues") }},  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
@@ -132,7 +133,7 @@ create table sessions (
     watcher text,  -- the settings of the watcher that examines the session, as JSON
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
-    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence", "watcher"]) }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "directory", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence", "watcher"]) }}
     {{ at_most("1,000,000 bytes of output", 1000000, ["recent_output"]) }}
 ){{ strict }};
 
