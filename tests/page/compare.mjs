@@ -72,3 +72,28 @@ export async function assertSubject(tab, explained) {
   assert.equal(Number(await tab.getAttribute("[data-recoveries]", "data-recoveries")), explained.recoveries_total);
   assert.deepEqual(await shown("reason"), explained.recoveries.map(({ reason }) => ageless(reason)).reverse());
 }
+
+/** The page of a plan, and `sweep status --plan … --output json`. */
+export async function assertPlan(tab, plan) {
+  assert.equal(await tab.getAttribute("[data-derived]", "data-derived"), plan.derived);
+  const { total, done } = plan.step_counts;
+  const steps = total === 1 ? "1 step" : `${total} steps`;
+  assert.deepEqual(await texts(tab, "[data-field=progress]"), [`${plan.progress_percent}% done: ${done} of ${steps}`]);
+  const shown = await tab.$$eval("[data-step]", (all) => all.map(({ dataset: { step, of } }) => [step, of]));
+  const listed = plan.steps.filter(({ id }) => shown.some(([shownId]) => shownId === id));
+  assert.deepEqual(shown, listed.map(({ id, state, status }) => [id, state ?? status]));
+  assert.equal(shown.length, Math.min(total, 100));
+  assert.deepEqual(await texts(tab, "[data-field=agent]"), listed.map(({ agent }) => agent).filter((agent) => agent));
+  const lasting = (await texts(tab, "[data-field=lasting]")).length;
+  assert.equal(lasting, listed.filter(({ age_seconds }) => age_seconds !== null).length);
+  assert.equal((await texts(tab, "[data-field=tried]")).length, listed.flatMap(({ tried }) => tried).length);
+}
+
+/** The table of the sessions, and `sweep status --only sessions --output json`. */
+export async function assertSessions(tab, { rows, provided }) {
+  const states = await tab.$$eval("[data-listed]", (all) => all.map((row) => row.dataset.of));
+  assert.deepEqual(states, provided ? rows.map(({ state }) => state) : []);
+  const said = (name) => rows.map((row) => row[name]).filter((text) => text);
+  assert.deepEqual(await texts(tab, "[data-field=question]"), said("question"));
+  assert.deepEqual(await texts(tab, "[data-field=last_line]"), rows.filter((row) => !row.question).map((row) => row.last_line).filter((line) => line));
+}

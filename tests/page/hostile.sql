@@ -11,3 +11,8 @@ update issues set title = char(1488, 1489, 1490) || ' ' || char(128293) || ' ' |
 update plans set title = ''' onload=''alert(1) {{ 7 * 7 }} {% if %}' where title = 'Pricing page';
 update issues set identifier = '../../etc', title = '' where identifier = 'ACM-101';
 update issues set tenant = 'ten/ant ?&#<b>' where identifier in ('ACM-26', 'ACM-102', '../../etc');
+update plan_steps set title = '<img src=x onerror=alert(2)>' || printf('%.300c', 'W') where position = 2;
+update sessions set directory = '/srv/' || printf('%.300c', 'w') || '/<b>' || char(8238), agent_state = 'waiting',
+    agent_question = '<script>alert(3)</script> May I use token=hunter2hunter2?' where identifier = 'chiara-4';
+update sessions set recent_output = 'password=hunter2hunter2' || char(10) || '"><img src=x onerror=alert(4)>' || char(27) || '[31m', title = printf('%.300c', 'W')
+    where identifier = 'ada-1';

@@ -1,4 +1,4 @@
-// The README's pictures: the demo's company as the page shows it, in light and dark.
+// The pictures of README.md and docs/page.md: the demo's company as the page shows it, in light and dark.
 import { browser, page } from "./browser.mjs";
 
 const served = await page(process.argv[2]);
@@ -8,6 +8,8 @@ for (const colorScheme of ["light", "dark"]) {
   await tab.emulateMedia({ colorScheme });
   await tab.goto(`${served.address}/`);
   await tab.screenshot({ path: `docs/images/page-${colorScheme}.png` });
+  await tab.locator(".plans .name a").first().click();
+  await tab.screenshot({ path: `docs/images/plan-${colorScheme}.png` });
 }
 await context.close();
 await served.stop();

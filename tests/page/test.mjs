@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 
 import { axeSource, browser, json, page, sweep } from "./browser.mjs";
-import { assertSubject, assertWork } from "./compare.mjs";
+import { assertPlan, assertSessions, assertSubject, assertWork } from "./compare.mjs";
 
 const WIDTHS = [360, 800, 1600];
 const SCHEMES = ["light", "dark"];
@@ -60,16 +60,53 @@ async function crawl(context, name, url, address) {
       else if (!seen.has(to)) { seen.add(to); waiting.push(to); }
     }
     if (path.includes("refresh=off")) continue;
-    const sort = path.split("/")[1].split("?")[0] || "front";
+    const [, first, second] = path.split("?")[0].split("/");
+    const sort = first === "plans" && second ? "plan" : !second && first && first !== "sweeps" ? `list-${first}` : first || "front";
+    // A list of some states, or of an agent, looks as the whole list does.
+    if (path.includes("?") && pictured.has(sort)) continue;
     await look(tab, `${name}-${sort}`, !pictured.has(sort));
     pictured.add(sort);
     looked += 1;
     const kind = { issues: "issue", sessions: "session", steps: "step" }[sort];
+    if (sort === "plan") await assertPlan(tab, await json(url, "status", "--plan", await tab.getAttribute("[data-plan]", "data-plan")));
+    if (path === "/sessions") await assertSessions(tab, await json(url, "status", "--only", "sessions"));
     if (kind) await assertSubject(tab, await json(url, "explain", kind, await tab.getAttribute("[data-subject]", "data-id")));
   }
   assert.deepEqual(complaints, [], `${name}: what the browser complained of`);
   await tab.close();
   return { seen: seen.size, looked };
+}
+
+/** With the keyboard alone, from the front page to a plan, to its steps and to one of them; and a search. */
+async function visit(context, address) {
+  const tab = await context.newPage();
+  const complaints = [];
+  watch(tab, address, complaints);
+  const follow = async (selector, url) => {
+    await tab.locator(selector).first().focus();
+    await Promise.all([tab.waitForURL(url), tab.keyboard.press("Enter")]);
+  };
+  await tab.goto(`${address}/`);
+  await follow(".plans .name a", /\/plans\//);
+  const wanted = await tab.$$eval("main a[href]", (all) => all.length);
+  await tab.locator("main a[href]").first().focus();
+  const met = new Set();
+  for (let step = 0; step < wanted; step += 1) {
+    met.add(await tab.evaluate(() => [...document.querySelectorAll("main a[href]")].indexOf(document.activeElement)));
+    await tab.keyboard.press("Tab");
+  }
+  assert.equal(met.size, wanted, "each link of a plan is met once");
+  await follow(".steps .name a", /\/steps\//);
+  await tab.goto(`${address}/sessions`);
+  const rows = await tab.locator("[data-listed]").count();
+  const name = await tab.locator("[data-field=listed]").first().textContent();
+  await tab.locator(".search input[type=search]").focus();
+  await tab.keyboard.type(` ${name} `.trim().toUpperCase());
+  await Promise.all([tab.waitForURL(/\/sessions\?q=/), tab.keyboard.press("Enter")]);
+  assert.equal(await tab.locator("[data-field=listed]").first().textContent(), name);
+  assert.ok((await tab.locator("[data-listed]").count()) < rows, "a search finds some of them");
+  assert.deepEqual(complaints, []);
+  await tab.close();
 }
 
 /** With the keyboard alone: the skip link first, then every link, each of them seen to have the focus. */
@@ -159,6 +196,7 @@ for (const [name, url] of process.argv.slice(2).map((pair) => pair.split(/=(.*)/
   const { seen, looked } = await crawl(context, name, url, served.address);
   if (name === "demo") {
     await walk(context, served.address);
+    await visit(context, served.address);
     await print(context, name, served.address);
     await refresh(context, url, served.address);
   }

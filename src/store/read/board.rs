@@ -31,7 +31,7 @@ pub struct Boards {
     pub plans: PlansInProgress,
 }
 
-/// The plans that have a step in progress: 50 at most of both lists together.
+/// The plans that have a step in progress: 50 at most of each sort.
 #[derive(Debug, Default)]
 pub struct PlansInProgress {
     /// Those with a step that is stalled or was escalated, the longest stuck first; and how many there are.
@@ -59,6 +59,8 @@ pub struct BoardRow {
     /// Why it is in this state, in words.
     pub detail: Option<String>,
     pub since: Option<RawInstant>,
+    /// The same as a date: where `since` is none, since when it is idle.
+    pub dated_at: Option<RawInstant>,
     /// The plan of a step.
     pub plan_id: Option<Id>,
     /// Whether it is a session whose process crashed, of which people were notified.
@@ -142,6 +144,7 @@ impl BoardRows {
             subject: row.subject.into_linked(Some(kind), inquiry.links),
             detail: row.detail.map(String::from),
             since: row.since,
+            dated_at: row.dated_at,
             plan_id: row.plan_id,
             attempts: row.attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default(),
             last_attempt_at: row.last_attempt_at.and_then(|at| at.instant()),
@@ -180,6 +183,8 @@ struct WorkRow {
     detail: Option<LossyText>,
     #[diesel(sql_type = Nullable<sql::Moment>)]
     since: Option<RawInstant>,
+    #[diesel(sql_type = Nullable<sql::Moment>)]
+    dated_at: Option<RawInstant>,
     #[diesel(sql_type = Nullable<sql::HostId>)]
     plan_id: Option<Id>,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -207,14 +212,16 @@ fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: Vec<BoardList>) ->
     let listed = listed.collect::<Vec<_>>().join(" UNION ALL ");
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
     let (plan_id, plans) = if kind == Kind::Step { ("plan_id", plans_of_w()) } else { ("NULL", String::new()) };
+    // What is seen at once to be at work has no date without its facts, and comes last.
+    let since = if let Db::Postgres(_) = db { "coalesce(since, 'infinity')" } else { "since" };
     // Names are joined last: there may be very many subjects, and there are few agents.
     let query = format!(
         "WITH w AS MATERIALIZED ( \
-             SELECT subject_id, tenant, agent_id, reason, state, since, {plan_id} AS plan_id \
+             SELECT subject_id, tenant, agent_id, reason, state, {since} AS since, {plan_id} AS plan_id \
              FROM {kind}_states WHERE {is_owned} \
          ) \
          SELECT w.subject_id, w.tenant, NULL AS identifier, NULL AS title, w.agent_id, NULL AS agent_name, w.state, \
-             w.reason, NULL AS detail, w.since, w.plan_id, \
+             w.reason, NULL AS detail, w.since, w.since AS dated_at, w.plan_id, \
              (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
               ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
              (SELECT max(r.created_at) FROM recoveries r WHERE {own} AND r.action = 'continue') AS last_attempt_at, \
@@ -222,7 +229,7 @@ fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: Vec<BoardList>) ->
          FROM ({listed}) w \
          UNION ALL \
          SELECT NULL, c.tenant, NULL, NULL, c.agent_id, {NAME}, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
-             c.total \
+             NULL, c.total \
          FROM (SELECT tenant, agent_id, state, count(*) AS total FROM w GROUP BY tenant, agent_id, state) c \
          LEFT JOIN agent_names a ON a.agent_id = c.agent_id {plans}"
     );
@@ -230,9 +237,10 @@ fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: Vec<BoardList>) ->
     let mut shown = details(db, kind, &rows)?;
     for row in &mut rows {
         let details = row.subject.subject_id.as_ref().and_then(|id| shown.remove(id));
-        if let Some(ShownSubject { identifier, title, agent_name, detail, .. }) = details {
+        if let Some(ShownSubject { identifier, title, agent_name, detail, idle_since, .. }) = details {
             row.subject = SubjectRow { identifier, title: Some(title), agent_name, ..row.subject.clone() };
             row.detail = detail;
+            row.dated_at = row.dated_at.take().filter(|at| at.instant().is_some()).or(idle_since);
         }
     }
     Ok(rows)
@@ -246,13 +254,14 @@ fn plans_of_w() -> String {
     let is_stuck = format!("w.state IN ('{stalled}', '{escalated}')");
     format!(
         "UNION ALL \
-         SELECT NULL, NULL, NULL, NULL, NULL, NULL, p.state, NULL, NULL, p.since, p.plan_id, NULL, NULL, p.total \
-         FROM (SELECT g.*, count(*) OVER (PARTITION BY g.state) AS total \
+         SELECT NULL, NULL, NULL, NULL, NULL, NULL, p.state, NULL, NULL, p.since, NULL, p.plan_id, NULL, NULL, p.total \
+         FROM (SELECT g.*, count(*) OVER (PARTITION BY g.state) AS total, \
+                   row_number() OVER (PARTITION BY g.state ORDER BY g.since, g.plan_id) AS place \
                FROM (SELECT w.plan_id, min(CASE WHEN {is_stuck} THEN w.since END) AS since, \
                          CASE max(CASE WHEN {is_stuck} THEN 1 ELSE 0 END) WHEN 1 THEN '{stalled}' \
                              ELSE '{active}' END AS state \
-                     FROM w GROUP BY w.plan_id) g \
-               ORDER BY g.state DESC, g.since, g.plan_id LIMIT {PLANS_MAX}) p"
+                     FROM w GROUP BY w.plan_id) g) p \
+         WHERE p.place <= {PLANS_MAX} ORDER BY state DESC, since"
     )
 }
 
@@ -262,7 +271,7 @@ fn blocked(db: &mut Db, owner: &Owner, after: &ListPlace, rows: i64) -> QueryRes
     let (is_owned, is_later) = (values.is_owned(db, owner), values.is_later(db, after));
     let query = format!(
         "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
-             reason AS detail, since, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, \
+             reason AS detail, since, since AS dated_at, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, \
              CAST(0 AS bigint) AS total \
          FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
         BoardState::Escalated.name(),
@@ -276,7 +285,7 @@ fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     let is_owned = values.is_owned(db, owner);
     let query = format!(
         "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, {NAME} AS agent_name, \
-             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, \
+             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS dated_at, NULL AS plan_id, \
              NULL AS attempts, \
              NULL AS last_attempt_at, c.total \
          FROM (SELECT tenant, agent_id, count(*) AS total FROM escalated_issues WHERE {is_owned} GROUP BY 1, 2) c \
@@ -299,6 +308,8 @@ struct ShownSubject {
     agent_name: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<LossyText>,
+    #[diesel(sql_type = Nullable<sql::Moment>)]
+    idle_since: Option<RawInstant>,
 }
 
 /// How those of the rows that are subjects are shown, by their ids. They are asked one by one: the planner would rather
@@ -322,7 +333,7 @@ fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id,
     };
     let query = format!(
         "WITH w (subject_id, reason) AS (VALUES {shown}) \
-         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail \
+         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail, d.idle_since \
          FROM w CROSS JOIN {joined}"
     );
     let found: Vec<ShownSubject> = values.load(db, query)?;

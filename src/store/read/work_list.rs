@@ -47,7 +47,8 @@ pub struct WorkFilter {
 /// How many rows of each kind a search looks at.
 pub const SEARCHED_MAX: i64 = 2000;
 
-/// Work in progress, the longest idle first.
+/// Work in progress, the longest in its state first. On PostgreSQL what is seen at once to be at work is not dated before
+/// it is shown: of a list of several pages it comes last.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorkList {
     /// The version of this format. It grows only when something that is promised changes.
@@ -171,16 +172,21 @@ impl ListPage {
         let sessions = rows.iter().filter(|row| row.kind == Kind::Session).map(|row| row.id.clone());
         let screens: Vec<SessionScreen> = read_many(db, Kind::Session, &sessions.collect::<Vec<_>>())?;
         let mut screens: HashMap<Id, _> = screens.into_iter().map(|screen| (screen.session.clone(), screen)).collect();
+        let is_all = inquiry.page.after.is_none() && next_page.is_none() && last.is_none();
         let listed = rows.into_iter().map(|row| ListedWork {
             screen: screens.remove(&row.id).filter(|_| row.kind == Kind::Session),
-            age: Age::at(row.since.as_ref(), inquiry.now),
+            age: Age::at(row.dated_at.as_ref(), inquiry.now),
             subject: row.subject,
             state: row.state,
             detail: row.detail,
             plan_id: row.plan_id,
         });
+        let mut rows: Vec<ListedWork> = listed.collect();
+        if is_all {
+            rows.sort_by_key(|row| (row.age.since.is_none(), row.age.since));
+        }
         Ok(ListPage {
-            rows: listed.collect(),
+            rows,
             rows_total: work.count(states),
             next_page: next_page.or(last),
             states: BoardState::ALL

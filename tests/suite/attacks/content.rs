@@ -29,7 +29,8 @@ pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>)
 
 /// Runs every command that shows rows with at most `MEMORY`: as JSON, and in the long round for people as well.
 fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
-    let mut commands = vec![vec!["--dry-run"], vec!["status"], vec!["quarantine", "list"]];
+    let sessions = vec!["status", "--only", "sessions"];
+    let mut commands = vec![vec!["--dry-run"], vec!["status"], sessions, vec!["quarantine", "list"]];
     commands.extend(subjects.iter().map(|(kind, id)| vec!["explain", *kind, &id.0]));
     let formats: &[&str] = if are_all_played() { &["json", "table"] } else { &["json"] };
     for (arguments, format) in commands.iter().flat_map(|it| formats.iter().map(move |format| (it, *format))) {
@@ -67,7 +68,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
         ("issues", &issue, &["title"]),
         ("plans", &plan, &["title"]),
         ("plan_steps", &step, &["title"]),
-        ("sessions", &session, &["title", "last_tool", "recent_output"]),
+        ("sessions", &session, &["title", "directory", "last_tool", "recent_output"]),
     ] {
         columns.iter().for_each(|column| world.set(table, id, &format!("{column} = {HUGE}")));
     }
@@ -144,7 +145,7 @@ fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
         ("issues", &issue, &["title", "tenant", "identifier", "assignee_user_id", "waiting_for"]),
         ("plans", &plan, &["title", "tenant"]),
         ("plan_steps", &step, &["title"]),
-        ("sessions", &session, &["title", "tenant", "identifier", "last_tool", "recent_output"]),
+        ("sessions", &session, &["title", "directory", "tenant", "identifier", "last_tool", "recent_output"]),
         ("runs", &run, &["retry_reason"]),
         ("wakes", &wake, &["reason", "requested_by"]),
     ] {

@@ -88,6 +88,7 @@ mod sessions {
     use super::*;
 
     on_each_database! {
+        /// P15
         fn sessions_have_a_table_with_their_directories_and_what_they_show_or_ask(world) {
             let agent = world.agent("idle");
             let (one, other) = (world.session(Some(&agent), None), world.session(None, None));

@@ -42,6 +42,7 @@ fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
         "status --output json",
         "attention --output json",
         "status --plan b1a00000-0000-4000-8000-000000000003 --output json",
+        "status --only sessions --output json",
         "explain session bruno-7 --output json",
         "config --output json",
         "exempt list --output json",

@@ -8,7 +8,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// The fields that tell one document from another, each with its schema. The first field that a document has counts.
-pub const DOCUMENTS: [(&str, &str); 21] = [
+pub const DOCUMENTS: [(&str, &str); 22] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),
@@ -17,6 +17,7 @@ pub const DOCUMENTS: [(&str, &str); 21] = [
     ("databases", "databases"),
     ("subjects", "report"),
     ("orphans", "status"),
+    ("rows_total", "work-list"),
     ("next_sweep", "attention"),
     ("items_total", "attention-page"),
     ("stored", "plan-status"),

@@ -137,7 +137,7 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
         };
         let (before, positions, counts) = read(StepWindow::Around);
         assert_eq!((before, positions), (240, (240..340).collect()));
-        assert_eq!((counts.total, counts.done, counts.in_progress, counts.stalled), (400, 199, 3, 2));
+        assert_eq!((counts.total, counts.done, counts.in_progress, counts.stalled), (400, 200, 3, 2));
         assert_eq!(read(StepWindow::Behind(340)).1, (340..400).collect::<Vec<i32>>());
         assert_eq!(read(StepWindow::Behind(u64::MAX)), (400, Vec::new(), counts));
         assert_eq!(read(StepWindow::First).1, (0..400).collect::<Vec<i32>>());

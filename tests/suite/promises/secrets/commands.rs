@@ -63,19 +63,21 @@ impl Listener {
                 "insert into exemptions (kind, subject_id, reason) values ('issue', '{issue}', {reason})"
             ));
         }
-        let words: [&[&str]; 6] = [
+        let words: [&[&str]; 8] = [
             &["explain", "issue", &issue],
             &["explain", "issue", &name],
             &["explain", "step", &step],
             &["explain", "session", &session],
             &["explain", "issue", &failed],
             &["status", "--plan", &plan],
+            &["status", "--only", "sessions"],
+            &["status", "--only", "steps"],
         ];
         for (place, words) in words.iter().enumerate() {
             if are_all_played() {
                 self.see(words);
-            } else if place == n % 6 {
-                let output = ["table", "json"][n / 6 % 2];
+            } else if place == n % words.len() {
+                let output = ["table", "json"][n / words.len() % 2];
                 self.run(&[words, &["--output", output][..]].concat());
             }
         }

@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use sweep::store::read::overview::{Attention, Overview, Status};
 use sweep::store::read::plan::PlanReport;
+use sweep::store::read::work_list::WorkList;
 
 use super::comparison::{is_blessing, turn};
 use crate::support::json::schema_file;
@@ -23,7 +24,7 @@ struct Document {
 }
 
 /// The documents in this order: a part that several have stands in the first of them.
-fn documents() -> [Document; 3] {
+fn documents() -> [Document; 4] {
     [
         Document {
             name: "attention",
@@ -44,6 +45,13 @@ fn documents() -> [Document; 3] {
             title: "The status of one plan",
             description: "`sweep status --plan ID --output json`.",
             schema: derived::<PlanReport>(),
+        },
+        Document {
+            name: "work-list",
+            title: "All work of one kind",
+            description: "`sweep status --only sessions --output json`, and so for issues and steps: all that is in \
+                progress, healthy or not. The oldest 500 are there; `rows_total` counts all.",
+            schema: derived::<WorkList>(),
         },
     ]
 }
