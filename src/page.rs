@@ -8,6 +8,7 @@
 //! `text::redact`, and is escaped (`shown`).
 
 mod access;
+mod frame;
 mod lists;
 mod pages;
 mod reader;

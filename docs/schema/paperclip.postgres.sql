@@ -943,6 +943,7 @@ select
     null::integer as silent_after_seconds,
     -- The server keeps a running process's output in files, and writes excerpts to the run when it ends.
     '' as recent_output,
+    null::text as directory,
     false as takes_commands,
     false as reports_progress,
     false as takes_nudges,

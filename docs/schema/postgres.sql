@@ -260,6 +260,7 @@ create table sessions (
     tenant text check (length(tenant) <= 200) not null default 'default',
     identifier text check (length(identifier) <= 200) unique,  -- what people call it
     title text not null default '',  -- what runs in it
+    directory text,  -- where it runs
     agent_id uuid references agents,  -- null: a person started it
     issue_id uuid references issues,  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
@@ -900,6 +901,7 @@ select
     s.exit_code,
     s.silent_after_seconds,
     s.recent_output,
+    substr(s.directory, 1, 1000) as directory,
     true as takes_commands,
     s.last_progress_at is not null as reports_progress,
     s.takes_nudges,
@@ -1187,7 +1189,7 @@ where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
 
 -- Why each plan step in progress is in its state.
 create view step_reasons as
-select o.subject_id, o.tenant, o.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
+select o.subject_id, o.tenant, o.agent_id, o.plan_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
        coalesce(o.reason, f.reason) as reason
 from step_outlines o
 left join exemptions e on e.kind = 'step' and e.subject_id = o.subject_id
@@ -1213,7 +1215,7 @@ left join lateral (
     ) f on true;
 
 create view step_states as
-select w.subject_id, w.tenant, w.agent_id, w.reason,
+select w.subject_id, w.tenant, w.agent_id, w.plan_id, w.reason,
        case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
@@ -1226,7 +1228,7 @@ from step_reasons w
 left join board_texts t on t.reason = w.reason;
 
 create view step_details as
-select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since, f.plan_id,
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
        case t.reason
            
            when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
@@ -1246,7 +1248,7 @@ left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or 
 
 -- The state of each plan step in progress.
 create view step_work_state as
-select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, d.plan_id
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, w.plan_id
 from step_states w
 left join lateral (
     select * from step_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0

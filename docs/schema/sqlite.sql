@@ -255,6 +255,7 @@ create table sessions (
     tenant text check (length(tenant) <= 200 and length(cast(tenant as blob)) <= 800) not null default 'default',
     identifier text check (length(identifier) <= 200 and length(cast(identifier as blob)) <= 800) unique,  -- what people call it
     title text not null default '',  -- what runs in it
+    directory text,  -- where it runs
     agent_id text check (length(agent_id) <= 100 and length(cast(agent_id as blob)) <= 400) references agents,  -- null: a person started it
     issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,  -- the issue that it works on, where an escalation is written
     status text not null default 'created'
@@ -278,7 +279,7 @@ create table sessions (
     watcher text,  -- the settings of the watcher that examines the session, as JSON
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at text check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
-    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(tenant, '') || coalesce(title, '') || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') || coalesce(agent_state_kind, '') || coalesce(agent_question, '') || coalesce(agent_state_evidence, '') || coalesce(watcher, '') as blob)) <= 10000)
+    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(tenant, '') || coalesce(title, '') || coalesce(identifier, '') || coalesce(directory, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') || coalesce(agent_state_kind, '') || coalesce(agent_question, '') || coalesce(agent_state_evidence, '') || coalesce(watcher, '') as blob)) <= 10000)
     , constraint "at most 1,000,000 bytes of output" check (length(cast(coalesce(recent_output, '') as blob)) <= 1000000)
 ) strict;
 
@@ -878,6 +879,7 @@ select
     s.exit_code,
     s.silent_after_seconds,
     s.recent_output,
+    substr(s.directory, 1, 1000) as directory,
     true as takes_commands,
     s.last_progress_at is not null as reports_progress,
     s.takes_nudges,
@@ -1130,7 +1132,7 @@ left join tenant_exemptions et on et.tenant = f.tenant;
 
 -- Why each plan step in progress is in its state.
 create view step_reasons as
-select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
+select f.subject_id, f.tenant, f.agent_id, f.plan_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
        case
             when f.has_live_run then 'live_run'
             when f.pending_wake_since between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.wake_stuck_after_seconds))
@@ -1156,7 +1158,7 @@ where true
 limit -1;  -- has SQLite compute the view once, not once for each column that needs it
 
 create view step_states as
-select w.subject_id, w.tenant, w.agent_id, w.reason,
+select w.subject_id, w.tenant, w.agent_id, w.plan_id, w.reason,
        case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
@@ -1169,7 +1171,7 @@ from step_reasons w
 left join board_texts t on t.reason = w.reason;
 
 create view step_details as
-select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since, f.plan_id,
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,
        case t.reason
            
            when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
@@ -1189,6 +1191,6 @@ left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or 
 
 -- The state of each plan step in progress.
 create view step_work_state as
-select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, d.plan_id
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, w.plan_id
 from step_states w
 left join step_details d on d.subject_id = w.subject_id and d.reason = w.reason;

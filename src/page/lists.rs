@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::pages::Frame;
+use super::frame::Frame;
 use super::route::{Here, Link, Route, View, parameters};
 use super::shown::{Mark, Minute, age, stacked, web_page};
 use crate::rules::board::BoardState;
@@ -59,12 +59,12 @@ impl Search {
 
 /// Rows of a list, as the table of them shows each.
 pub struct WorkTable<'a> {
-    pub rows: Vec<WorkRow<'a>>,
+    pub rows: Vec<ListedRow<'a>>,
     /// Sessions alone are listed, with what their screens show.
     pub is_of_sessions: bool,
 }
 
-pub struct WorkRow<'a> {
+pub struct ListedRow<'a> {
     pub work: &'a ListedWork,
     pub kind: &'static str,
     pub name: Link,
@@ -79,7 +79,7 @@ impl WorkTable<'_> {
         let tenants: BTreeSet<_> = page.rows.iter().map(|work| &work.subject.tenant).collect();
         let row = |work: &'a ListedWork| {
             let (subject, its_page) = (&work.subject, work.subject.page());
-            WorkRow {
+            ListedRow {
                 work,
                 kind: subject.kind.map(Kind::name).unwrap_or_default(),
                 name: Link {

@@ -1,18 +1,17 @@
-//! The pages, each as its template has it, and what all have around their content: a title, where it leads to, as of
-//! when it is, and whether it refreshes itself. One is shown in place of another: that the database is away, that there
-//! is no such page, or that a row cannot be read. What was read before is never shown as if it were so now.
+//! The pages, each as its template has it. One is shown in place of another: that the database is away, that there is
+//! no such page, or that a row cannot be read. What was read before is never shown as if it were so now.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::http::StatusCode;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
+use super::frame::Frame;
 use super::lists::{Count, PlanView, WorkTable};
 use super::reader::{LastKnown, ReadView, Trouble, ViewResult};
 use super::route::{Here, Link, Route, View};
 use super::shown::{Mark, Minute, age, columns, stacked, web_page};
-use super::style_address;
 use crate::conclusion::Conclusion;
 use crate::report::attention::{expected, needs};
 use crate::report::explain::Explanation;
@@ -26,56 +25,6 @@ use crate::store::read::overview::{
 use crate::store::read::work_list::WorkFilter;
 use crate::sweep::Outcome;
 use crate::text::redact;
-
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// The title of the browser's tab.
-    pub title: String,
-    pub mark: Mark,
-    /// None: the page is about several databases.
-    pub database: Option<String>,
-    /// The control plane of the database.
-    pub host: Option<String>,
-    /// None: nothing could be read.
-    pub as_of: Option<Minute>,
-    /// This page.
-    pub route: Route,
-}
-
-impl Frame {
-    /// Around a page of one database.
-    pub fn of(Here { route, called }: &Here, mark: Mark, title: String) -> Frame {
-        Frame { database: Some(called.clone()), ..Frame::of_all(route, mark, title) }
-    }
-
-    /// Around the list of several databases.
-    pub fn of_all(route: &Route, mark: Mark, title: String) -> Frame {
-        Frame { title, mark, database: None, host: None, as_of: None, route: route.clone() }
-    }
-
-    /// Says what was read, and when by the database's clock.
-    pub fn read_at(self, host: Option<&str>, at: DateTime<Utc>) -> Frame {
-        Frame { host: host.map(str::to_owned), as_of: Some(Minute(at)), ..self }
-    }
-
-    pub fn menu(&self) -> impl Iterator<Item = (&'static str, Route)> {
-        let is_one_of_several = self.route.database.is_some() || self.database.is_none();
-        let all = is_one_of_several.then(|| ("All databases", self.route.to_all()));
-        let views = [
-            ("What needs a person", View::everything()),
-            ("All work", View::list_of(None)),
-            ("Sessions", View::list_of(Some(Kind::Session))),
-            ("Plans", View::plans()),
-            ("Sweeps", View::Sweeps),
-        ];
-        let views = views.map(|(text, view)| (text, self.route.to(view)));
-        all.into_iter().chain(views.into_iter().filter(|_| self.database.is_some()))
-    }
-
-    pub fn style(&self) -> &'static str {
-        style_address()
-    }
-}
 
 /// In place of another page.
 #[derive(Template)]

@@ -8,7 +8,7 @@ for (const colorScheme of ["light", "dark"]) {
   await tab.emulateMedia({ colorScheme });
   await tab.goto(`${served.address}/`);
   await tab.screenshot({ path: `docs/images/page-${colorScheme}.png` });
-  await tab.locator(".plans .name a").first().click();
+  await tab.goto(`${served.address}/plans/Pricing%20page`);
   await tab.screenshot({ path: `docs/images/plan-${colorScheme}.png` });
 }
 await context.close();

@@ -43,7 +43,7 @@ pub struct PlansInProgress {
 #[derive(Debug, Default)]
 pub struct BoardRows {
     pub work: WorkCounts,
-    /// Of each source in the order of their time.
+    /// The rows of each source, in the order of their time.
     pub rows: Vec<BoardRow>,
     pub plans: PlansInProgress,
 }
@@ -59,7 +59,7 @@ pub struct BoardRow {
     /// Why it is in this state, in words.
     pub detail: Option<String>,
     pub since: Option<RawInstant>,
-    /// The same as a date: where `since` is none, since when it is idle.
+    /// Its `since` as a date; where that is none, since when it is idle.
     pub dated_at: Option<RawInstant>,
     /// The plan of a step.
     pub plan_id: Option<Id>,
@@ -246,8 +246,8 @@ fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: Vec<BoardList>) ->
     Ok(rows)
 }
 
-/// Adds to a query the plans of the steps in `w`: those that are stuck, in the state `stalled`, then the others, and how
-/// many of either sort there are.
+/// Adds to a query the plans of the steps in `w`: those that are stuck, in the state `stalled`, then the others, and
+/// how many of either sort there are.
 fn plans_of_w() -> String {
     let [stalled, escalated, active] =
         [BoardState::Stalled, BoardState::Escalated, BoardState::Active].map(BoardState::name);
@@ -271,8 +271,8 @@ fn blocked(db: &mut Db, owner: &Owner, after: &ListPlace, rows: i64) -> QueryRes
     let (is_owned, is_later) = (values.is_owned(db, owner), values.is_later(db, after));
     let query = format!(
         "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
-             reason AS detail, since, since AS dated_at, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, \
-             CAST(0 AS bigint) AS total \
+             reason AS detail, since, since AS dated_at, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, \
+             last_attempt_at, CAST(0 AS bigint) AS total \
          FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
         BoardState::Escalated.name(),
     );

@@ -220,7 +220,7 @@ impl OverviewPart for Attention {
         let (days, days_counted_at) = sources.days.read(inquiry.now, || count_days(db, inquiry.now))?;
         let (stuck, plans_total) = &boards.plans.stuck;
         let is_agents = inquiry.owner.agent.is_some();
-        let work = is_agents.then(|| ListPage::read(db, &inquiry.from_the_beginning(), &WorkFilter::default()));
+        let work = is_agents.then(|| ListPage::read(db, &inquiry.begun_anew(), &WorkFilter::default()));
         Ok(Attention {
             items: together(items),
             items_total,

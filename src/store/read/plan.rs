@@ -49,7 +49,7 @@ impl StepWindow {
     /// Steps that a page of a plan shows.
     pub const ROWS: u64 = 100;
 
-    /// Of them before the one that matters.
+    /// How many of them come before the one that matters.
     const BEFORE: u64 = 10;
 
     /// How many steps come before it, and how many it has.
@@ -403,7 +403,7 @@ pub struct PlanTotals {
 
 /// How many plans a search looks at, and how many it lists.
 pub const PLANS_SEARCHED_MAX: i64 = 2000;
-const PLANS_FOUND_MAX: usize = 50;
+const PLANS_LISTED_MAX: usize = 50;
 
 impl PlanList {
     /// Connects to a database and reads its plans: those of this name, behind this one.
@@ -429,7 +429,7 @@ impl PlanList {
                         let PlansInProgress { stuck, others } =
                             BoardRows::read(db, steps, &[BoardState::Stalled], 0)?.plans;
                         let totals = PlanTotals { in_progress: stuck.1 + others.1, stuck: stuck.1 };
-                        ([stuck.0, others.0].concat(), None, Some(totals))
+                        (stuck.0.into_iter().chain(others.0).take(PLANS_LISTED_MAX).collect(), None, Some(totals))
                     }
                 };
                 (list.plans, list.next, list.totals) = (read_summaries(db, &ids, inquiry)?, next, totals);
@@ -451,9 +451,9 @@ fn plans_called(db: &mut Db, name: &str, after: Option<Id>) -> QueryResult<(Vec<
     let rows: Vec<(Id, LossyText)> = later.select((id, sql::<Text>("substr(title, 1, 1000)"))).load(db)?;
     let last = rows.last().filter(|_| PLANS_SEARCHED_MAX <= rows.len() as i64).map(|(last, _)| last.clone());
     let called = rows.into_iter().filter(|(_, its_title)| has_in_it(Some(&its_title.0), name));
-    let mut found: Vec<Id> = called.map(|(its_id, _)| its_id).take(PLANS_FOUND_MAX + 1).collect();
-    let is_more = PLANS_FOUND_MAX < found.len();
-    found.truncate(PLANS_FOUND_MAX);
+    let mut found: Vec<Id> = called.map(|(its_id, _)| its_id).take(PLANS_LISTED_MAX + 1).collect();
+    let is_more = PLANS_LISTED_MAX < found.len();
+    found.truncate(PLANS_LISTED_MAX);
     let next = if is_more { found.last().cloned() } else { last };
     Ok((found, next))
 }

@@ -219,7 +219,7 @@ pub struct Inquiry<'a> {
 
 impl Inquiry<'_> {
     /// What is asked, from the oldest on.
-    pub fn from_the_beginning(&self) -> Inquiry<'_> {
+    pub fn begun_anew(&self) -> Inquiry<'_> {
         Inquiry { page: &PageRequest::FIRST, ..*self }
     }
 

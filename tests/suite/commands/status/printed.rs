@@ -107,8 +107,8 @@ Last success: 1d 9h ago. Is it still scheduled?
 
 1 plan has a stalled step
 
-  plan    done  current step       stuck for
-  Launch   33%  #2 Build the page     1h 30m
+  plan    done  stalled  current step       stuck for
+  Launch   33%        1  #2 Build the page     1h 30m
 
 1 subject is abandoned: the agent is gone or cannot be woken
 
