@@ -45,7 +45,7 @@ pub struct WorkFilter {
 }
 
 /// How many rows of each kind a search looks at.
-pub const SEARCHED_MAX: i64 = 2000;
+pub const SEARCHED_MAX: i64 = 500;
 
 /// Work in progress, the longest in its state first. On PostgreSQL what is seen at once to be at work is not dated before
 /// it is shown: of a list of several pages it comes last.
