@@ -295,6 +295,34 @@ fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     values.load(db, query)
 }
 
+/// The state of each of these steps of a plan that is in progress, and why, by the step's id. Of all steps the views
+/// find the states, and the words of these alone: on SQLite the view `step_work_state` would read those of all.
+pub fn states_of_steps(db: &mut Db, plan: &Id, steps: &[Id]) -> QueryResult<HashMap<Id, (String, Option<String>)>> {
+    if steps.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let (begin, end) = db.dialect().around_text();
+    let mut values = BoundValues::default();
+    let is_of_plan = values.is_owned(db, &Owner { plan: Some(plan.clone()), ..Owner::default() });
+    let ids: Vec<String> = steps.iter().map(|Id(id)| format!("{begin}${}{end}", values.add_text(id))).collect();
+    let query = format!(
+        "WITH w AS MATERIALIZED (SELECT subject_id, reason, state FROM step_states WHERE {is_of_plan}) \
+         SELECT subject_id, NULL AS tenant, NULL AS identifier, NULL AS title, NULL AS agent_id, NULL AS agent_name, \
+             state, reason, NULL AS detail, NULL AS since, NULL AS dated_at, NULL AS plan_id, NULL AS attempts, \
+             NULL AS last_attempt_at, CAST(0 AS bigint) AS total \
+         FROM w WHERE subject_id IN ({})",
+        ids.join(", ")
+    );
+    let rows: Vec<WorkRow> = values.load(db, query)?;
+    let mut shown = details(db, Kind::Step, &rows)?;
+    let state = |row: WorkRow| {
+        let (id, state) = (row.subject.subject_id.unwrap_or_default(), row.state.ok_or_else(lost_row)?);
+        let detail = shown.remove(&id).and_then(|shown| shown.detail).map(String::from);
+        Ok((id, (state.0, detail)))
+    };
+    rows.into_iter().map(state).collect()
+}
+
 /// How a subject is shown.
 #[derive(Debug, QueryableByName)]
 struct ShownSubject {

@@ -17,15 +17,15 @@ use crate::rules::step::{PlanProgress, PlanStatus, Step};
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::{Store, Url};
 use crate::store::db::connection::for_each_row;
-use crate::store::db::schema::{plans, recoveries, step_facts, step_work_state};
+use crate::store::db::schema::{plans, recoveries, step_facts};
 use crate::store::db::types::{IsOneOf, LossyText, RawInstant};
 use crate::store::hosts::links::{HostUrl, LinkTarget, Links};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::board::{BoardRows, PlansInProgress};
+use crate::store::read::board::{BoardRows, PlansInProgress, states_of_steps};
 use crate::store::read::request::{Inquiry, PageRequest, Scope, inquire};
 use crate::store::read::subject::Age;
 use crate::store::read::work_list::has_in_it;
-use crate::store::read::{BoardLimits, SCHEMA, lost_row, snapshot};
+use crate::store::read::{BoardLimits, SCHEMA, snapshot};
 use crate::store::work::find;
 use crate::store::work::woken::own_threshold;
 use crate::store::{Db, Timeouts};
@@ -189,7 +189,9 @@ impl PlanReport {
         let (steps_before, rows) = window.rows(&places, plan.status.step_counts.total);
         let rows = steps_of(db, id, steps_before, rows)?;
         let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
-        let (mut states, mut tried) = (states_of(db, &ids)?, tried_of(db, &ids)?);
+        let at_work: Vec<Id> =
+            rows.iter().filter(|row| row.status.0 == "in_progress").map(|row| row.id.clone()).collect();
+        let (mut states, mut tried) = (states_of_steps(db, id, &at_work)?, tried_of(db, &ids)?);
         let steps = rows.into_iter().map(|row| {
             let (state, detail) = states.remove(&row.id).unzip();
             // A step is shown by its title, and has no identifier on a board.
@@ -204,8 +206,8 @@ impl PlanReport {
                 title: row.title.0,
                 age_seconds: age.filter(|_| row.status.0 == "in_progress"),
                 status: row.status.0,
-                state: state.map(String::from),
-                detail: detail.flatten().map(String::from),
+                state,
+                detail: detail.flatten(),
                 stalled_after_seconds: row.stalled_after_seconds,
                 agent_id: row.agent_id,
                 agent: row.agent_name.map(String::from),
@@ -346,20 +348,6 @@ fn steps_of(db: &mut Db, plan: &Id, before: u64, rows_max: usize) -> QueryResult
     let places: HashMap<&Id, usize> = ids.iter().enumerate().map(|(place, id)| (id, place)).collect();
     rows.sort_by_key(|row| places.get(&row.id).copied());
     Ok(rows)
-}
-
-type ShownState = (LossyText, Option<LossyText>);
-
-/// The state of each step that is in progress, and why, by the step's id.
-fn states_of(db: &mut Db, steps: &[Id]) -> QueryResult<BTreeMap<Id, ShownState>> {
-    use step_work_state::*;
-    if steps.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let its_steps = step_work_state::table.filter(IsOneOf::new(subject_id, steps));
-    let rows: Vec<(Id, Option<LossyText>, Option<LossyText>)> =
-        its_steps.select((subject_id, state, detail)).load(db)?;
-    rows.into_iter().map(|(id, its_state, why)| Ok((id, (its_state.ok_or_else(lost_row)?, why)))).collect()
 }
 
 /// What was done about each step, by the step's id: each action with how often and when last.
