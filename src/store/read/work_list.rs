@@ -47,8 +47,8 @@ pub struct WorkFilter {
 /// How many rows of each kind a search looks at.
 pub const SEARCHED_MAX: i64 = 500;
 
-/// Work in progress, the longest in its state first. On PostgreSQL what is seen at once to be at work is not dated before
-/// it is shown: of a list of several pages it comes last.
+/// Work in progress, the longest in its state first. On PostgreSQL what is seen at once to be at work is not dated
+/// before it is shown: of a list of several pages it comes last.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorkList {
     /// The version of this format. It grows only when something that is promised changes.
