@@ -59,6 +59,7 @@ create table recoveries (
     tenant text check (length(tenant) <= 1000),
     requested_by text check (length(requested_by) <= 200),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject boolean not null default false,  -- this escalation set the subject blocked
+    lost_agent boolean not null default false,  -- people were told that the subject's agent is gone or terminated
     created_at timestamptz check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not null default clock_timestamp(),
     settled_at timestamptz check (settled_at >= '0001-01-01Z' and settled_at < '10000-01-01Z')  -- null: open, the last thing that sweep did, of which nothing has come yet
 );
@@ -119,7 +120,7 @@ create table failures (
 create table notifications (
     id uuid primary key,  -- the key by which a receiver knows it again
     destination text check (length(destination) <= 100) not null,  -- slack or webhook; only the configuration has the address
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'run_unheard', 'abandoned')),
     kind text check (length(kind) <= 100) not null,
     part text check (length(part) <= 3000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
     subject_id uuid check (length(subject_id::text) <= 1000),  -- null: the notification is about the whole kind
@@ -239,6 +240,14 @@ create table wakes (
     
 );
 
+-- The programs that run agents: a row for each start of one. Of the rows with one name the latest is at work; the programs of the others have ended.
+create table workers (
+    id uuid primary key default gen_random_uuid(),
+    name text check (length(name) <= 200) not null,
+    started_at timestamptz not null default now(),
+    heartbeat_at timestamptz  -- a sign of life of each of its runs
+);
+
 create table runs (
     id uuid primary key default gen_random_uuid(),
     agent_id uuid references agents not null,
@@ -249,7 +258,10 @@ create table runs (
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at timestamptz not null default now(),
-    finished_at timestamptz
+    finished_at timestamptz,
+    worker_id uuid references workers,  -- the start of the program that runs it
+    heartbeat_at timestamptz,  -- its last sign of life
+    lease_seconds integer check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
     
 );
 
@@ -326,6 +338,9 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status = 'running';
+create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
@@ -347,6 +362,23 @@ create index session_commands_by_session on session_commands (session_id, create
 create index session_relaunches on session_commands (session_id, created_at) where command = 'relaunch';
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
+
+-- The runs of each issue and step that have not ended. A run of a plan's step is one of the plan's issue, too.
+create view subject_runs as
+select 'issue' as kind, r.issue_id as subject_id, r.id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join runs r on r.id = i.checkout_run_id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', w.issue_id, r.id from wakes w join runs r on r.wake_id = w.id
+where w.issue_id is not null and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'step', s.id, r.id from plan_steps s join runs r on r.plan_step_id = s.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'step', s.id, r.id from plan_steps s join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running');
 
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as
@@ -370,6 +402,38 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
+-- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
+-- transaction, so that an old process that lives after all finds its run taken. A sweep locks all runs of a subject before it reads its facts, and
+-- gives way if somebody holds one: a sign of life that came before the lock is seen, and one that comes after it waits and finds its run taken.
+create function lock_runs(of_kind text, of_subject uuid) returns boolean language plpgsql security definer set search_path = sweep, pg_temp as $$
+declare
+    locked bigint;
+begin
+    perform from runs where id in (select s.id from subject_runs s where s.kind = of_kind and s.subject_id = of_subject)
+    for no key update skip locked;
+    get diagnostics locked = row_count;
+    return locked = (select count(distinct s.id) from subject_runs s where s.kind = of_kind and s.subject_id = of_subject);
+end $$;
+comment on function lock_runs is 'called by sweeps';
+
+create function close_lost_runs() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    update runs set status = 'interrupted', finished_at = clock_timestamp()
+    where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
+                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+    return null;
+end $$;
+create trigger close_lost_runs after insert on recoveries for each row
+when (new.kind in ('issue', 'step') and new.action in ('continue', 'escalate')) execute function close_lost_runs();
+
+-- A sign of life of a worker is one of each of its runs.
+create function pass_on_heartbeat() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+    return null;
+end $$;
+create trigger pass_on_heartbeat after update of heartbeat_at on workers for each row execute function pass_on_heartbeat();
+
 -- Notifies a daemon that listens when a run of an issue or a step has ended.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
@@ -383,7 +447,19 @@ when (coalesce(new.issue_id, new.plan_step_id) is not null
 execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.
-revoke execute on function log_recovery, notify_of_run_end from public;
+revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_heartbeat, notify_of_run_end from public;
+
+-- facts/shared/both/2026-11-24-001350_observed_runs
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
+-- first sign of life of a run is its beginning. decisions.md#signs-of-life
+create view observed_runs as
+select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
+       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+            -- A start in the future is a clock's mistake, and says nothing of the programs that run now.
+            when (select n.id from workers w join workers n on n.name = w.name and n.started_at > w.started_at and n.started_at <= statement_timestamp()
+                  where w.id = r.worker_id limit 1) is not null then 'its worker has started again'
+            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
+from runs r;
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
@@ -392,16 +468,16 @@ revoke execute on function log_recovery, notify_of_run_end from public;
 -- episode as well: decisions.md#a-retry-belongs-to-its-episode
 -- The scalar subqueries are no `exists`, which PostgreSQL could plan as a hash of all wakes, built anew for every issue.
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
            or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
        coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
-from runs r
+from observed_runs r
 where r.issue_id is not null;
 
--- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
--- up the wake of a terminated agent: it is pending only while its run is live.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended, or was heard of, is served, whatever its status says: then
+-- the run itself says whether somebody is at work. Nobody will take up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
@@ -411,19 +487,20 @@ join agents a on a.id = w.agent_id
 left join lateral (
     -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
-        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1)
+        (select r.id, r.status, true as live from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) order by r.created_at desc, r.id limit 1)
         union all
         (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
     ) r order by live desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
 
--- The steps on which a live run works: the run names the step, or a wake that names it started the run. The run works on the plan's issue, too.
+-- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
+-- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as step_id from runs r
+select r.plan_step_id as id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
 union all
-select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
+select w.plan_step_id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null), case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -431,7 +508,8 @@ where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', '
 
 -- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
 create view untaken_wakes as
-select w.id,
+select
+       w.id,
        case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
        coalesce(s.id, i.id) as subject_id,
        coalesce(p.tenant, i.tenant, 'default') as tenant,
@@ -450,9 +528,32 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false))
+           and coalesce(w.issue_id in (select r.issue_id from observed_runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from observed_runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false));
+
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
+-- the future is a clock's mistake. A session at work shows by itself whether it lives.
+create view unheard_runs as
+select
+       r.id,
+       case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
+       coalesce(s.id, i.id) as subject_id,
+       coalesce(p.tenant, i.tenant, 'default') as tenant,
+       case when s.id is not null then substr(p.title, 1, 1000) || ' #' || s.position else i.identifier end as identifier,
+       substr(coalesce(s.title, i.title), 1, 1000) as title,
+       r.agent_id,
+       substr(a.name, 1, 1000) as agent_name,
+       r.created_at,
+       greatest(r.created_at, coalesce(s.updated_at, i.updated_at, r.created_at)) as since
+from observed_runs r
+left join agents a on a.id = r.agent_id
+left join issues i on i.id = r.issue_id
+left join plan_steps s on s.id = r.plan_step_id
+left join plans p on p.id = s.plan_id
+where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > statement_timestamp() + make_interval(secs => 86400))
+  and coalesce(s.status, i.status) = 'in_progress'
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null);
 
 -- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
@@ -503,7 +604,7 @@ from (
             cross join lateral (
         select * from runs r where r.wake_id = w.id and r.created_at < c.created_at order by r.created_at desc limit 2) r
         ) r
-        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and not coalesce(r.wake_id = c.wake_id, false)
     ) as reported_at
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
@@ -525,7 +626,8 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                  and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
@@ -572,15 +674,39 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
         -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
-              and (select r.step_id from worked_steps r where r.step_id = s.id limit 1) is not null limit 1) is not null
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+              and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) from observed_runs r where r.id = i.checkout_run_id), false)
         or exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                    and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
         as has_live_run,
+    (select max(r.heard_of_at) from (
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join lateral (
+        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.heard_of_at from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) r) as run_heard_of_at,
+    (select max(r.lost_run) from (
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join lateral (
+        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.lost_run from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) r) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -601,8 +727,8 @@ select
     behavior.resume_advice,
     null::text as resume_commands,
     greatest(i.updated_at, run.last_sign_at,
-        (select max(coalesce(r.finished_at, r.created_at))
-         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+        (select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join observed_runs r on r.plan_step_id = s.id
          where p.issue_id = i.id and p.tenant = i.tenant),
         -- Only the latest thousand sessions: for all of them PostgreSQL would read the whole table, for each issue.
         (select max(greatest(s.last_activity_at, s.ended_at))
@@ -629,11 +755,11 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
 -- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
-           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
                filter (where not r.live))[1] as last_end,
-           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
+           max(r.ended_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
            -- The continuations that the host queued itself; the ledger counts sweep's own.
            array_agg(r.created_at) filter (
@@ -680,7 +806,7 @@ create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from worked_steps r where r.step_id = s.id)
+  and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > statement_timestamp() - make_interval(secs => 1)))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
@@ -711,7 +837,9 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select from worked_steps r where r.step_id = s.id) as has_live_run,
+    exists (select from worked_steps r where r.id = s.id and r.has_live_run) as has_live_run,
+    (select max(r.heard_of_at) from worked_steps r where r.id = s.id) as run_heard_of_at,
+    (select max(r.lost_run) from worked_steps r where r.id = s.id) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
@@ -720,7 +848,7 @@ select
     unserved.since_episode as attempts_unserved,
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
-    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+    (select max(coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end)) from recoveries c join observed_runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
@@ -792,7 +920,7 @@ left join lateral (
 -- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
-from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+from sessions s where s.status = 'active' and (s.ended_at is null or coalesce(s.exit_code <> 0, true));
 
 -- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
 -- threshold. Whether the output repeats itself is decided in Rust.
@@ -802,7 +930,7 @@ select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
 from sessions s
 where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
-           then s.exit_code is distinct from 0
+           then coalesce(s.exit_code <> 0, true)
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - make_interval(secs => 1)
@@ -852,8 +980,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
+        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -861,10 +989,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') limit 1) is not null
+            where (select r.id from observed_runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    cross join lateral (
-        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1) r limit 1) is not null
+        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null order by r.created_at desc, r.id limit 1) r limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
@@ -946,6 +1074,8 @@ select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
@@ -1056,6 +1186,8 @@ left join lateral (
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
@@ -1080,7 +1212,7 @@ where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.se
 -- this view once, while a filter by tenant, agent or id still reaches the tables.
 create view issue_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.pending_wake_since, case
-            when f.has_live_run then 'live_run'
+            when f.has_live_run or f.run_heard_of_at >= f.observed_at - make_interval(secs => p.run_silent_after_seconds) then 'live_run'
             when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
                  and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
             when f.pending_wake_since is not null then 'stuck_wake'
@@ -1104,7 +1236,7 @@ left join lateral (
         select f.idle_since, f.open_recovery_action, case
             when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+                 or f.lost_run is null and f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
             when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
             when o.agent_id is not null and o.agent_status is null and f.unreachable is null then 'no_such_agent'
             when o.agent_id is not null and not (p.vocabulary -> 'wakeable' ? o.agent_status) is true then 'unavailable'
@@ -1171,6 +1303,8 @@ left join board_texts t on t.reason = 'escalated';
 create view step_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_step fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from step_facts f
@@ -1182,8 +1316,9 @@ left join tenant_exemptions et on et.tenant = f.tenant;
 -- The first step: one read of the live runs answers for all steps in progress. The barrier has PostgreSQL compute this view once.
 create view step_outlines with (security_barrier) as
 select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
-            when f.has_live_run then 'live_run' end as reason
+            when f.has_live_run or f.run_heard_of_at >= f.observed_at - make_interval(secs => p.run_silent_after_seconds) then 'live_run' end as reason
 from step_facts f
+left join (select * from policy limit 1) p on true
 where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
 
 
@@ -1292,7 +1427,7 @@ declare
 begin
     select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
     from issues i where i.id = wanted for update of i skip locked;
-    is_held := found;
+    is_held := found and lock_runs('issue', wanted);
     set local sweep.facts_of = 'one';
     select * into facts from issue_decided_facts f where f.subject_id = wanted;
     if found then
@@ -1320,7 +1455,7 @@ begin
            (select i.id from issues i where i.id = p.issue_id for update skip locked) into agent, issue
     from plan_steps s join plans p on p.id = s.plan_id where s.id = wanted
     for update of s skip locked for no key update of p skip locked;
-    is_held := found;
+    is_held := found and lock_runs('step', wanted);
     set local sweep.facts_of = 'one';
     select * into facts from step_decided_facts f where f.subject_id = wanted;
     if found then

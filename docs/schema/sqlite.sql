@@ -6,8 +6,8 @@
 create table host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
-    files text check (json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations text check (json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
+    files text check (files is null or json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
+    relations text check (relations is null or json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
 ) strict;
 
 create table sweeps (
@@ -17,19 +17,19 @@ create table sweeps (
     started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     finished_at text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
-    counts text check (json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
+    counts text check (counts is null or json_valid(counts) and length(counts) <= 200000 and length(cast(counts as blob)) <= 800000) not null default '{}',  -- outcomes by kind, as in the JSON report
     oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
     exit_code      integer,  -- null: the sweep has not finished
     succeeded int check (succeeded in (false, true)) not null default false,  -- the sweep examined everything and did all that it had to
     partial int check (partial in (false, true)) not null default false,  -- the sweep did not examine everything: decisions.md#partial-sweeps
-    policy text check (json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
+    policy text check (policy is null or json_valid(policy) and length(policy) <= 100000 and length(cast(policy as blob)) <= 400000) not null default '{}',  -- the settings by which the sweep decided
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
     is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
     -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
     -- decisions.md#metrics-come-from-the-database
     ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
+    ledger_counts text check (ledger_counts is null or json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
 ) strict;
 create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
@@ -54,6 +54,7 @@ create table recoveries (
     tenant text check (length(tenant) <= 1000 and length(cast(tenant as blob)) <= 4000),
     requested_by text check (length(requested_by) <= 200 and length(cast(requested_by as blob)) <= 800),  -- the person who asked for it by a command; null: a sweep did it
     blocked_subject int check (blocked_subject in (false, true)) not null default false,  -- this escalation set the subject blocked
+    lost_agent int check (lost_agent in (false, true)) not null default false,  -- people were told that the subject's agent is gone or terminated
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     settled_at text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, the last thing that sweep did, of which nothing has come yet
 ) strict;
@@ -79,7 +80,7 @@ create table policy (
     clock_ahead_max_seconds real not null check (clock_ahead_max_seconds between 0 and 1e10),
     attempts_max integer not null check (0 <= attempts_max),
     attempts_per_day_max integer not null check (0 <= attempts_per_day_max),
-    vocabulary text check (json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
+    vocabulary text check (vocabulary is null or json_valid(vocabulary) and length(vocabulary) <= 100000 and length(cast(vocabulary as blob)) <= 400000) not null check (json_type(vocabulary) = 'object')
 ) strict;
 
 -- Operators declare here that work is in progress on purpose: one subject, or all work of an agent; of a tenant in the table below.
@@ -114,12 +115,12 @@ create table failures (
 create table notifications (
     id text primary key,  -- the key by which a receiver knows it again
     destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack or webhook; only the configuration has the address
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'abandoned')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'run_unheard', 'abandoned')),
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
     part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind
     subject_id text check (length(subject_id) <= 1000 and length(cast(subject_id as blob)) <= 4000),  -- null: the notification is about the whole kind
     sweep_id text not null,
-    details text check (json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
+    details text check (details is null or json_valid(details) and length(details) <= 100000 and length(cast(details as blob)) <= 400000) not null,
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     message_id text,  -- the message in which it is sent; null: it was not tried yet
     attempts     integer not null default 0,
@@ -139,7 +140,7 @@ create index notifications_of_wakes on notifications (destination, part, created
 
 -- The reasons for a subject's state: the state that each means, and its text for people.
 create view board_texts as
-select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+select r.key as reason, json_extract(r.value, '$.state') as state, json_extract(r.value, '$.text') as text
 from policy p cross join json_each(p.vocabulary, '$.reasons') r;
 
 -- The ledger's open rows. A row in the future is the mistake of a clock: `since` is then the beginning of the episode that it names.
@@ -225,13 +226,21 @@ create table wakes (
     issue_id text check (length(issue_id) <= 100 and length(cast(issue_id as blob)) <= 400) references issues,
     plan_step_id text check (length(plan_step_id) <= 100 and length(cast(plan_step_id as blob)) <= 400) references plan_steps,
     reason text check (length(reason) <= 10000 and length(cast(reason as blob)) <= 40000) not null,
-    payload text check (json_valid(payload)) not null default '{}',
+    payload text check (payload is null or json_valid(payload)) not null default '{}',
     status text not null default 'queued'
         check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
     requested_by text check (length(requested_by) <= 10000 and length(cast(requested_by as blob)) <= 40000) not null,
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at text check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
     , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(reason, '') || coalesce(requested_by, '') as blob)) <= 10000)
+) strict;
+
+-- The programs that run agents: a row for each start of one. Of the rows with one name the latest is at work; the programs of the others have ended.
+create table workers (
+    id text not null primary key check (length(id) <= 100 and length(cast(id as blob)) <= 400),
+    name text check (length(name) <= 200 and length(cast(name as blob)) <= 800) not null,
+    started_at text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    heartbeat_at text check (heartbeat_at is strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat_at))  -- a sign of life of each of its runs
 ) strict;
 
 create table runs (
@@ -244,8 +253,11 @@ create table runs (
     status text not null default 'queued'
         check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    finished_at text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at))
-    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
+    finished_at text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),
+    worker_id text check (length(worker_id) <= 100 and length(cast(worker_id as blob)) <= 400) references workers,  -- the start of the program that runs it
+    heartbeat_at text check (heartbeat_at is strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat_at)),  -- its last sign of life
+    lease_seconds integer check (lease_seconds between -2147483648 and 2147483647) check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
+    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') || coalesce(worker_id, '') as blob)) <= 10000)
 ) strict;
 
 -- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
@@ -310,7 +322,7 @@ create table activity (
     action text not null,
     entity_type text not null,
     entity_id text not null,
-    details text check (json_valid(details)) not null default '{}',
+    details text check (details is null or json_valid(details)) not null default '{}',
     created_at text check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) strict;
 
@@ -321,6 +333,9 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status = 'running';
+create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
@@ -343,6 +358,23 @@ create index session_relaunches on session_commands (session_id, created_at) whe
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
 
+-- The runs of each issue and step that have not ended. A run of a plan's step is one of the plan's issue, too.
+create view subject_runs as
+select 'issue' as kind, r.issue_id as subject_id, r.id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join runs r on r.id = i.checkout_run_id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', w.issue_id, r.id from wakes w join runs r on r.wake_id = w.id
+where w.issue_id is not null and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'step', s.id, r.id from plan_steps s join runs r on r.plan_step_id = s.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'step', s.id, r.id from plan_steps s join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running');
+
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
@@ -360,6 +392,19 @@ create trigger log_recovery after insert on recoveries begin
             json_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id));
 end;
 
+-- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
+-- transaction, so that an old process that lives after all finds its run taken.
+create trigger close_lost_runs after insert on recoveries when new.kind in ('issue', 'step') and new.action in ('continue', 'escalate') begin
+    update runs set status = 'interrupted', finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+    where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
+                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+end;
+
+-- A sign of life of a worker is one of each of its runs.
+create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
+    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+end;
+
 -- Notes for a daemon that listens when a run of an issue or a step has ended: the latest thousand ends.
 create table run_ends (id integer primary key, subject_id text not null) strict;
 create trigger note_run_end after update of status on runs
@@ -369,18 +414,30 @@ when old.status in ('queued', 'scheduled_retry', 'running') and new.status not i
     delete from run_ends where id <= (select max(id) from run_ends) - 1000;
 end;
 
+-- facts/shared/both/2026-11-24-001350_observed_runs
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
+-- first sign of life of a run is its beginning. decisions.md#signs-of-life
+create view observed_runs as
+select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
+       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+            -- A start in the future is a clock's mistake, and says nothing of the programs that run now.
+            when (select n.id from workers w join workers n on n.name = w.name and n.started_at > w.started_at and n.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+                  where w.id = r.worker_id limit 1) is not null then 'its worker has started again'
+            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
+from runs r;
+
 -- facts/shared/sqlite/2026-11-24-001351_runs_and_wakes
 -- The runs that work on issues and steps, and the wakes that are on their way.
 
 -- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
 -- episode as well: decisions.md#a-retry-belongs-to-its-episode
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
        exists (select 1 from wakes w where w.id = r.wake_id and w.requested_by = 'sweep') as is_ours
-from runs r
+from observed_runs r
 where r.issue_id is not null;
 
 -- The continuations that sweep did not queue. Every continuation counts as an attempt; the ledger has sweep's own. One `union all` of both
@@ -391,38 +448,48 @@ from issue_runs r
 where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 
--- The wakes that are pending: neither served nor dropped. A wake whose run has ended is served, whatever its status says. Nobody will take
--- up the wake of a terminated agent: it is pending only while its run is live.
+-- The wakes that are pending: neither served nor dropped. A wake whose run has ended, or was heard of, is served, whatever its status says: then
+-- the run itself says whether somebody is at work. Nobody will take up the wake of a terminated agent: it is pending only while its run is live.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
            -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
-               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
-                where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from observed_runs r
+                where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) order by r.created_at desc, r.id limit 1),
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1),
                ', no run yet') as detail
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and (exists (select 1 from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 
--- The steps on which a live run works: the run names the step, or a wake that names it started the run. One `union all` of both would be
--- read whole for every step.
--- A run that works on a step works on the plan's issue, too.
+-- What the runs of each step say that have not ended by their status: the run names the step, or a wake that names it started the run. One
+-- `union all` of both would be read whole for every step. A run that works on a step works on the plan's issue, too.
 create view worked_steps as
-select s.id as step_id from plan_steps s
-where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
-   or exists (select 1 from wakes w join runs r on r.wake_id = w.id
-              where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
+select s.id, exists (select 1 from (
+    select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as is_live from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+    union all
+    select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as is_live from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+) where is_live) as has_live_run, (select max(heard_of_at) from (
+    select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+    union all
+    select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+)) as heard_of_at, (select max(lost_run) from (
+    select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+    union all
+    select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+)) as lost_run
+from plan_steps s;
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
 -- Wakes that nobody has taken up: no run of theirs has begun. A deferred wake is none while another run of its issue or step is live.
 create view untaken_wakes as
-select w.id,
+select
+       w.id,
        case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
        coalesce(s.id, i.id) as subject_id,
        coalesce(p.tenant, i.tenant, 'default') as tenant,
@@ -441,9 +508,32 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false))
+           and coalesce(w.issue_id in (select r.issue_id from observed_runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from observed_runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false));
+
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
+-- the future is a clock's mistake. A session at work shows by itself whether it lives.
+create view unheard_runs as
+select
+       r.id,
+       case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
+       coalesce(s.id, i.id) as subject_id,
+       coalesce(p.tenant, i.tenant, 'default') as tenant,
+       case when s.id is not null then substr(p.title, 1, 1000) || ' #' || s.position else i.identifier end as identifier,
+       substr(coalesce(s.title, i.title), 1, 1000) as title,
+       r.agent_id,
+       substr(a.name, 1, 1000) as agent_name,
+       r.created_at,
+       max(r.created_at, coalesce(s.updated_at, i.updated_at, r.created_at)) as since
+from observed_runs r
+left join agents a on a.id = r.agent_id
+left join issues i on i.id = r.issue_id
+left join plan_steps s on s.id = r.plan_step_id
+left join plans p on p.id = s.plan_id
+where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+  and coalesce(s.status, i.status) = 'in_progress'
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null);
 
 -- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
@@ -494,7 +584,7 @@ from (
             cross join runs r on r.id in (
         select r.id from runs r where r.wake_id = w.id and r.created_at < c.created_at order by r.created_at desc limit 2)
         ) r
-        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and not coalesce(r.wake_id = c.wake_id, false)
     ) as reported_at
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
@@ -516,7 +606,8 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                  and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
@@ -572,12 +663,36 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
-        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
-                   where p.issue_id = i.id and p.tenant = i.tenant)
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
+        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
+                   where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
+        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
+    (select max(r.heard_of_at) from (
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join observed_runs r on r.id in (
+        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.heard_of_at from plans p join plan_steps s on s.plan_id = p.id cross join worked_steps r on r.id = s.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) r) as run_heard_of_at,
+    (select max(r.lost_run) from (
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join observed_runs r on r.id in (
+        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.lost_run from plans p join plan_steps s on s.plan_id = p.id cross join worked_steps r on r.id = s.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) r) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
@@ -599,9 +714,9 @@ select
     cast(null as text) as resume_commands,
     max(
         i.updated_at,
-        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
-        coalesce((select max(coalesce(r.finished_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
-                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), ''),
+        coalesce((select max(r.last_sign_at) from issue_runs r where r.issue_id = i.id), ''),
+        coalesce((select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
+                  join observed_runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), ''),
         coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s
                   where s.issue_id = i.id and s.tenant = i.tenant), '')
     ) as idle_since,
@@ -625,7 +740,7 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
-    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
+    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
@@ -655,7 +770,7 @@ create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from worked_steps r where r.step_id = s.id)
+  and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and (w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) is not true);
@@ -731,7 +846,9 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
+    exists (select 1 from worked_steps r where r.id = s.id and r.has_live_run) as has_live_run,
+    (select max(r.heard_of_at) from worked_steps r where r.id = s.id) as run_heard_of_at,
+    (select max(r.lost_run) from worked_steps r where r.id = s.id) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
@@ -746,7 +863,7 @@ select
      and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+    (select max(coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end)) from recoveries c join observed_runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
@@ -770,7 +887,7 @@ join step_episodes episode on episode.step_id = s.id;
 -- The sessions in progress, healthy or not: active, and not ended well. The candidates are a share of them.
 create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
-from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+from sessions s where s.status = 'active' and (s.ended_at is null or coalesce(s.exit_code <> 0, true));
 
 -- Active sessions whose process ended, whose agent waits for a person, or which made no progress for a second, the shortest
 -- threshold. Whether the output repeats itself is decided in Rust.
@@ -780,7 +897,7 @@ select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
 from sessions s
 where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
-           then s.exit_code is distinct from 0
+           then coalesce(s.exit_code <> 0, true)
                 and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- A sign of life in the future would otherwise hide the session for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))
@@ -830,8 +947,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
+        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -839,10 +956,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (
         select t.id from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50)) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') limit 1) is not null
+            where (select r.id from observed_runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
-                   cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1) limit 1) is not null
+                   cross join observed_runs r on r.id in (
+        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null order by r.created_at desc, r.id limit 1) limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (
@@ -924,6 +1041,8 @@ select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 create view session_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_session fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from session_facts f
@@ -1021,6 +1140,8 @@ left join session_details d on d.subject_id = w.subject_id and d.reason = w.reas
 create view issue_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_issue fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from issue_facts f
@@ -1045,7 +1166,7 @@ where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.se
 create view issue_reasons as
 select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
        case
-            when f.has_live_run then 'live_run'
+            when f.has_live_run or f.run_heard_of_at >= strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.run_silent_after_seconds)) then 'live_run'
             when f.pending_wake_since between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.wake_stuck_after_seconds))
                  and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('+%f seconds', p.clock_ahead_max_seconds)) then 'pending_wake'
             when f.pending_wake_since is not null then 'stuck_wake'
@@ -1053,7 +1174,7 @@ select f.subject_id, f.tenant, f.agent_id, f.idle_since, f.open_recovery_action,
             when f.host_plan is not null then 'host_plan'
             when strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', f.run_end_grace_seconds)) <= f.last_run_ended_at then 'recent'
             when f.observed_at < f.episode_began_at
-                 or strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.orphan_grace_seconds)) <= f.idle_since then 'recent'
+                 or f.lost_run is null and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.orphan_grace_seconds)) <= f.idle_since then 'recent'
             when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
             when f.agent_id is not null and f.agent_status is null and f.unreachable is null then 'no_such_agent'
             when f.agent_id is not null and not f.agent_status in (select value from json_each(p.vocabulary, '$.wakeable')) then 'unavailable'
@@ -1122,6 +1243,8 @@ left join board_texts t on t.reason = 'escalated';
 create view step_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
        et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- The agent of which people were told that it is gone or terminated, by what is open.
+       (select r.agent_id from recoveries r where r.id = f.open_recovery_id and r.lost_agent) as lost_agent_id,
        -- take_step fills these in: whether it holds the subject, and the agent and the issue that it holds with it.
        false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from step_facts f
@@ -1134,7 +1257,7 @@ left join tenant_exemptions et on et.tenant = f.tenant;
 create view step_reasons as
 select f.subject_id, f.tenant, f.agent_id, f.plan_id, f.idle_since, f.open_recovery_action, f.pending_wake_since,
        case
-            when f.has_live_run then 'live_run'
+            when f.has_live_run or f.run_heard_of_at >= strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.run_silent_after_seconds)) then 'live_run'
             when f.pending_wake_since between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', p.wake_stuck_after_seconds))
                  and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('+%f seconds', p.clock_ahead_max_seconds)) then 'pending_wake'
             when f.pending_wake_since is not null then 'stuck_wake'

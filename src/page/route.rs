@@ -5,9 +5,9 @@
 //!  /work   /issues   /sessions   /steps   /plans   with ?state= &tenant= &agent= &plan= &q=
 //! ```
 //!
-//! Each of several databases has these below `/databases/NAME`. `?after=PLACE` is the next page of a list, `?from=N` are
-//! the steps of a plan behind so many, and `?refresh=off` is a page that does not refresh itself. Names and ids are any
-//! text: what no path can have, a text of dots or none at all, begins with a tilde.
+//! Each of several databases has these below `/databases/NAME`. `?after=PLACE` is the next page of a list, `?from=N`
+//! are the steps of a plan behind so many, and `?refresh=off` is a page that does not refresh itself. Names and ids are
+//! any text: what no path can have, a text of dots or none at all, begins with a tilde.
 
 use std::fmt::{Display, Formatter};
 
@@ -310,7 +310,8 @@ mod tests {
                 7 => View::Plans { name, after: Some(text) },
                 _ => {
                     let states = vec![BoardState::Escalated, BoardState::Active];
-                    let (kind, plan, scope) = (Some(Kind::Step), Some(text.clone()), scope(Some(text.clone()), Some(text)));
+                    let (kind, plan) = (Some(Kind::Step), Some(text.clone()));
+                    let scope = scope(Some(text.clone()), Some(text));
                     View::List { filter: WorkFilter { kind, states, scope, plan, name }, after }
                 }
             };

@@ -308,7 +308,7 @@ mod step_by_step {
         let mut world = World::new(On::Postgres);
         let stale = heard_of(&world, 70);
         let (issue, run) = at_work(&mut world, &stale);
-        world.run(&format!("begin; update runs set heartbeat_at = now() where id = '{run}' and status = 'running'"));
+        world.run(&format!("begin; update runs set heartbeat_at = now() - interval '10 s' where id = '{run}'"));
         (world, issue, run)
     }
 
