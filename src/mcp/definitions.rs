@@ -50,7 +50,7 @@ impl Definition {
         let Words { title, description, answer, changes } = &WORDS[name];
         // Nobody but the database is asked. What changes something has agents work, gives work up, or keeps sweeps, and
         // so people, away from it.
-        let hints = ToolAnnotations::with_title(title).read_only(!changes);
+        let hints = ToolAnnotations::new().read_only(!changes);
         let hints = hints.destructive(*changes).idempotent(!changes).open_world(false);
         let tool = Tool::new(name, description.as_str(), schema::<A>()).with_title(title).with_annotations(hints);
         Definition {
@@ -102,8 +102,8 @@ fn bundle(schema: &mut Value, file: &str, parts: &mut JsonObject) {
     match schema {
         Value::Array(values) => values.iter_mut().for_each(|value| bundle(value, file, parts)),
         Value::Object(fields) => {
-            // A property that is called so has a schema, and no text.
-            let is_words = |name: &str| matches!(name, "description" | "title" | "$schema");
+            // A property that is called so has a schema, and no text. Which ones are times, their names say.
+            let is_words = |name: &str| matches!(name, "description" | "title" | "$schema" | "format");
             let is_no_limit = |name: &str, value: &Value| name == "minimum" && *value == 0;
             fields.retain(|name, value| !(is_words(name) && value.is_string() || is_no_limit(name, value)));
             if let Some(Value::String(reference)) = fields.get_mut("$ref") {

@@ -55,12 +55,17 @@ with work (n, identifier, status, began, ended) as (values
     (4, 'ACM-14', 'succeeded',   '-6 hours',     '-5 hours'),
     (5, 'ACM-16', 'timed_out',   '-72 minutes',  '-12 minutes'),
     (6, 'ACM-24', 'cancelled',   '-6 hours',     '-5 hours'),
-    (7, 'ACM-26', 'interrupted', '-54 hours',    '-53 hours')
+    (7, 'ACM-26', 'interrupted', '-54 hours',    '-53 hours'),
+    (8, 'ACM-15', 'running',     '-29 hours',    null)             -- its machine went away
 )
 insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
 select printf('60000000-0000-4000-8000-%012d', n), assignee_agent_id, issues.id, work.status,
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', began), strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ended)
 from work join issues using (identifier);
+
+-- Runs say that they live, and for how long they may be silent. The one of ACM-15 has said nothing for a day.
+update runs set lease_seconds = 300, heartbeat_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', iif(issue_id like '%15', '-28 hours', '-10 seconds'))
+where status = 'running';
 
 -- The crashed run still holds its issue.
 update issues set checkout_run_id = (select id from runs where issue_id = issues.id)

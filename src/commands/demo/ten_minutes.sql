@@ -26,6 +26,12 @@ update plan_steps set status = 'in_progress', started_at = strftime('%Y-%m-%dT%H
 where id = '57e90000-0000-4000-8000-000000000103';
 drop table good_news;
 
+-- The machine of ACM-15's old run is back, and what the process there writes finds that the run was taken.
+update runs set status = 'succeeded', finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+where id = '60000000-0000-4000-8000-000000000008' and status = 'running';
+-- The agents at work say that they live.
+update runs set heartbeat_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 minutes') where status = 'running';
+
 update issues set
     wait_until = strftime('%Y-%m-%dT%H:%M:%fZ', wait_until, '-10 minutes'),
     started_at = strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '-10 minutes'),
@@ -42,6 +48,7 @@ update agents set
     updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at, '-10 minutes');
 update runs set
     created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-10 minutes'),
+    heartbeat_at = strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat_at, '-10 minutes'),
     finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', finished_at, '-10 minutes');
 update wakes set
     created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-10 minutes'),

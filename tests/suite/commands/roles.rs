@@ -37,7 +37,7 @@ const COMMANDS: [(&str, &[&str], i32); 13] = [
 ];
 
 /// On sweep's own tables alone. Which subject is asked for makes no difference to a role that may not.
-const OF_PLANS_AND_SESSIONS: [(&str, &[&str], i32); 9] = [
+const OF_PLANS_AND_SESSIONS: [(&str, &[&str], i32); 11] = [
     ("session nudge nobody", &[SWEEPER, OPERATOR], USAGE),
     ("session relaunch nobody", &[SWEEPER, OPERATOR], USAGE),
     ("session heartbeat nobody", &[OPERATOR], USAGE),
@@ -47,6 +47,8 @@ const OF_PLANS_AND_SESSIONS: [(&str, &[&str], i32); 9] = [
     ("step skip none", &[OPERATOR], USAGE),
     ("status --plan none", ALL, USAGE),
     ("watch --name T-3 -- true", &[], 0),
+    ("run start", &[], 0),
+    ("run heartbeat none", &[], 0),
 ];
 
 /// Commands of the owner's, and what a role is told that is not.

@@ -8,7 +8,7 @@ use sweep::store::connect::open::Url;
 use sweep::store::read::overview::{Cursor, PageRequest, Scope};
 use sweep::store::read::work_list::{SEARCHED_MAX, WorkFilter, WorkList};
 
-use crate::support::program::sweep;
+use crate::support::program::{command_at, sweep};
 use crate::support::world::many::numbered;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
@@ -57,7 +57,8 @@ on_each_host! {
         let mut found = ids(&all);
         found.sort();
         assert_eq!((found, all.page.rows_total), (expected, 2));
-        assert_eq!(all.page.states.into_iter().collect::<Vec<_>>(), [(BoardState::Orphaned, 1), (BoardState::Active, 1)]);
+        let states: Vec<_> = all.page.states.into_iter().collect();
+        assert_eq!(states, [(BoardState::Orphaned, 1), (BoardState::Active, 1)]);
         let active = WorkFilter { states: vec![BoardState::Active], ..issues };
         let shown = list(world, &active, None, 50);
         assert_eq!((ids(&shown), shown.page.rows_total, shown.page.states.len()), (vec![at_work], 1, 2));
@@ -138,11 +139,13 @@ mod plans_and_sessions {
                 (world.session(Some(&agent), None), world.session(Some(&agent), None), world.session(None, None));
             let now = world.ago(0);
             let lives = format!("last_activity_at = {now}, last_progress_at = {now}");
-            world.set("sessions", &talks, &format!("recent_output = 'one\n  two  \n\n', directory = '/srv/api', {lives}"));
+            let output = "recent_output = 'one\n  two  \n\n'";
+            world.set("sessions", &talks, &format!("{output}, directory = '/srv/api', {lives}"));
             world.set("sessions", &asks, "agent_state = 'waiting', agent_question = 'May I?', recent_output = 'x'");
             world.set(
                 "sessions", &hides,
-                "agent_state = 'working', agent_question = 'Old?', recent_output = 'a\npassword=hunter2', directory = ' '",
+                "agent_state = 'working', agent_question = 'Old?', recent_output = 'a\npassword=hunter2',
+                 directory = ' '",
             );
             let shown = list(world, &of_kind(Kind::Session), None, 50);
             let of = |id: &Id| {
@@ -154,12 +157,12 @@ mod plans_and_sessions {
             assert_eq!(of(&talks), ("active", text("/srv/api"), text("two"), None));
             assert_eq!((of(&asks).2, of(&asks).3), (text("x"), text("May I?")));
             assert_eq!((of(&hides).1, of(&hides).2, of(&hides).3), (None, text("password=***"), None));
-            let json = sweep(["status", "--database", &world.url, "--only", "sessions", "--output", "json"]).run().done();
+            let json = command_at(&world.url, ["status", "--only", "sessions", "--output", "json"]).run().done();
             let json = json.json();
             let rows = json["rows"].as_array().expect("rows");
             assert_eq!((rows.len(), &json["rows_total"], &json["provided"]), (3, &3.into(), &true.into()));
             assert!(rows.iter().any(|row| row["question"] == "May I?" && row["directory"].is_null()), "{json:#}");
-            let issues = sweep(["status", "--database", &world.url, "--only", "issues", "--output", "json"]).run().done();
+            let issues = command_at(&world.url, ["status", "--only", "issues", "--output", "json"]).run().done();
             assert_eq!(issues.json()["rows_total"], 0);
         }
     }
@@ -172,9 +175,13 @@ fn a_session_is_a_line_with_its_directory_and_what_it_shows_or_asks() {
     let (one, other) = (world.session(Some(&agent), None), world.session(None, None));
     let now = world.ago(0);
     world.set(
-        "sessions", &one,
-        &format!("identifier = 'api', directory = '/srv/api', agent_state = 'waiting', agent_question = 'May I \u{1b}[31mgo on?',
-                  last_activity_at = {now}, last_progress_at = {now}"),
+        "sessions",
+        &one,
+        &format!(
+            "identifier = 'api', directory = '/srv/api', agent_state = 'waiting',
+                  agent_question = 'May I \u{1b}[31mgo on?',
+                  last_activity_at = {now}, last_progress_at = {now}"
+        ),
     );
     world.set("sessions", &other, "identifier = 'web', directory = '/srv/web', recent_output = 'test ok'");
     let ran = sweep(["status", "--database", &world.url, "--only", "sessions"]).run().done();
