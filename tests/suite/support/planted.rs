@@ -73,8 +73,8 @@ pub fn plant(world: &mut World, n: usize, shape: &str) {
             "sessions",
             &session,
             &format!(
-                "identifier = {identifier}, title = {0}, directory = {0}, last_tool = {0}, tenant = {0}, recent_output = {output}, \
-                    last_activity_at = {later}",
+                "identifier = {identifier}, title = {0}, directory = {0}, last_tool = {0}, tenant = {0}, \
+                    recent_output = {output}, last_activity_at = {later}",
                 quoted(shape)
             ),
         );

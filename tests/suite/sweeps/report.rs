@@ -150,7 +150,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "host": "native",
   "database": "0199c0de-0000-4000-8000-000000000001/agents",
   "schema_version": "20261124000204",
-  "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":null,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
+  "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":86400,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
   "newest_sweeps": [],
   "subjects": [
     {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","url":null,"finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
