@@ -291,6 +291,9 @@ mod tests {
     #[test]
     fn the_table_of_rights_is_read_whole() {
         let of_steps: Vec<&str> = relations_taken_up(Kind::Step).collect();
-        assert_eq!(of_steps, ["agents", "issues", "plans", "plan_steps", "wakes", "comments"]);
+        assert_eq!(
+            of_steps,
+            ["agents", "issues", "plans", "plan_steps", "wakes", "comments", "run_locks", "subject_runs"]
+        );
     }
 }

@@ -95,7 +95,9 @@ mod sessions {
             let agent = world.agent("idle");
             let (one, other) = (world.session(Some(&agent), None), world.session(None, None));
             world.set(
-                "sessions", &one, "directory = '/srv/<b>', agent_state = 'waiting', agent_question = 'May I? token=s3cret'",
+                "sessions",
+                &one,
+                "directory = '/srv/<b>', agent_state = 'waiting', agent_question = 'May I? token=s3cret'",
             );
             world.set("sessions", &other, "recent_output = 'a\npassword=hunter2'");
             let page = served(&world.url);

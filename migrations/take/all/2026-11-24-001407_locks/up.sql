@@ -11,7 +11,7 @@ end $$;
 revoke execute on function refuse_mere_update from public;
 
 -- Triggers run in the order of their names, and this name begins with the first printable sign. A host's view without a trigger for updates
--- is updated without this one; the view agents is never updated.
+-- is updated without this one; the views agents and run_locks are never updated.
 do $$
 declare
     name text;
@@ -21,7 +21,7 @@ begin
         select relname, relkind from pg_class c
         where relnamespace = 'sweep'::regnamespace
           and (relkind in ('r', 'p') and relname in ('agents', 'issues', 'plan_steps', 'sessions')
-               or relkind = 'v' and (relname = 'agents' or relname in ('issues', 'plan_steps', 'sessions') and exists (
+               or relkind = 'v' and (relname in ('agents', 'run_locks') or relname in ('issues', 'plan_steps', 'sessions') and exists (
                    select from pg_trigger where tgrelid = c.oid and tgtype & 16 > 0)))
     loop
         execute case when kind = 'v'

@@ -26,8 +26,8 @@ here as (
            ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
            ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
 ), written_views (relation) as (
-    -- A host's work stands in views that are written to; all other views are there to be read.
-    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+    -- A host's work stands in views that are written to, or locked; all other views are there to be read.
+    values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity'), ('run_locks')
 ), writers (role) as (
     select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
 ), grants (what, privilege, grantee) as (

@@ -13,11 +13,13 @@ create trigger log_recovery after insert on recoveries for each row execute func
 -- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
 -- transaction, so that an old process that lives after all finds its run taken. A sweep locks all runs of a subject before it reads its facts, and
 -- gives way if somebody holds one: a sign of life that came before the lock is seen, and one that comes after it waits and finds its run taken.
-create function lock_runs(of_kind text, of_subject uuid) returns boolean language plpgsql security definer set search_path = sweep, pg_temp as $$
+create view run_locks as select id from runs;
+
+create function lock_runs(of_kind text, of_subject uuid) returns boolean language plpgsql as $$
 declare
     locked bigint;
 begin
-    perform from runs where id in (select s.id from subject_runs s where s.kind = of_kind and s.subject_id = of_subject)
+    perform from run_locks where id in (select s.id from subject_runs s where s.kind = of_kind and s.subject_id = of_subject)
     for no key update skip locked;
     get diagnostics locked = row_count;
     return locked = (select count(distinct s.id) from subject_runs s where s.kind = of_kind and s.subject_id = of_subject);
