@@ -261,6 +261,7 @@ create table runs (
     finished_at timestamptz,
     worker_id uuid references workers,  -- the start of the program that runs it
     heartbeat_at timestamptz,  -- its last sign of life
+    lost text check (length(lost) <= 200),  -- how it is known that nobody is at work on it any more; null: that is not known
     lease_seconds integer check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
     
 );
@@ -339,7 +340,7 @@ create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_running on runs (created_at, id) where status = 'running';
-create index runs_by_worker on runs (worker_id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
@@ -428,6 +429,16 @@ end $$;
 create trigger close_lost_runs after insert on recoveries for each row
 when (new.kind in ('issue', 'step') and new.action in ('continue', 'escalate')) execute function close_lost_runs();
 
+-- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
+create function lose_runs() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    update runs r set lost = 'its worker has started again'
+    from workers w
+    where w.name = new.name and w.started_at < new.started_at and r.worker_id = w.id and r.status in ('queued', 'scheduled_retry', 'running');
+    return null;
+end $$;
+create trigger lose_runs after insert on workers for each row when (new.started_at <= clock_timestamp()) execute function lose_runs();
+
 -- A sign of life of a worker is one of each of its runs.
 create function pass_on_heartbeat() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
@@ -449,7 +460,7 @@ when (coalesce(new.issue_id, new.plan_step_id) is not null
 execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.
-revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_heartbeat, notify_of_run_end from public;
+revoke execute on function log_recovery, lock_runs, close_lost_runs, lose_runs, pass_on_heartbeat, notify_of_run_end from public;
 
 -- facts/shared/both/2026-11-24-001350_observed_runs
 -- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
@@ -457,9 +468,7 @@ revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_hea
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
-            -- A start in the future is a clock's mistake, and says nothing of the programs that run now.
-            when (select n.id from workers w join workers n on n.name = w.name and n.started_at > w.started_at and n.started_at <= statement_timestamp()
-                  where w.id = r.worker_id limit 1) is not null then 'its worker has started again'
+            when r.lost is not null then substr(r.lost, 1, 200)
             when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
 from runs r;
 

@@ -256,8 +256,9 @@ create table runs (
     finished_at text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),
     worker_id text check (length(worker_id) <= 100 and length(cast(worker_id as blob)) <= 400) references workers,  -- the start of the program that runs it
     heartbeat_at text check (heartbeat_at is strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat_at)),  -- its last sign of life
+    lost text check (length(lost) <= 200 and length(cast(lost as blob)) <= 800),  -- how it is known that nobody is at work on it any more; null: that is not known
     lease_seconds integer check (lease_seconds between -2147483648 and 2147483647) check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
-    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') || coalesce(worker_id, '') as blob)) <= 10000)
+    , constraint "at most 10,000 bytes of text" check (length(cast(coalesce(id, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') || coalesce(worker_id, '') || coalesce(lost, '') as blob)) <= 10000)
 ) strict;
 
 -- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
@@ -334,7 +335,7 @@ create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_running on runs (created_at, id) where status = 'running';
-create index runs_by_worker on runs (worker_id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
@@ -400,6 +401,13 @@ create trigger close_lost_runs after insert on recoveries when new.kind in ('iss
                  where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
 end;
 
+-- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
+create trigger lose_runs after insert on workers when new.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') begin
+    update runs set lost = 'its worker has started again'
+    where status in ('queued', 'scheduled_retry', 'running')
+      and worker_id in (select w.id from workers w where w.name = new.name and w.started_at < new.started_at);
+end;
+
 -- A sign of life of a worker is one of each of its runs.
 create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
     update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
@@ -420,9 +428,7 @@ end;
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
-            -- A start in the future is a clock's mistake, and says nothing of the programs that run now.
-            when (select n.id from workers w join workers n on n.name = w.name and n.started_at > w.started_at and n.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-                  where w.id = r.worker_id limit 1) is not null then 'its worker has started again'
+            when r.lost is not null then substr(r.lost, 1, 200)
             when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
 from runs r;
 
@@ -455,8 +461,8 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
            -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
-               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from observed_runs r
-                where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) order by r.created_at desc, r.id limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
+                where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 1),
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1),
                ', no run yet') as detail
 from wakes w

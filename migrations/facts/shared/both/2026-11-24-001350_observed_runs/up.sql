@@ -3,12 +3,6 @@
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, {% if steps %}r.plan_step_id, {% endif %}r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status {{ live }} then case
-{%- if native %}
-            -- A start in the future is a clock's mistake, and says nothing of the programs that run now.
-            when (select n.id from workers w join workers n on n.name = w.name and n.started_at > w.started_at and n.started_at <= {{ at_statement }}
-                  where w.id = r.worker_id limit 1) is not null then 'its worker has started again'
-{%- else %}
             when r.lost is not null then substr(r.lost, 1, 200)
-{%- endif %}
             when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < {{ before(at_statement, "r.lease_seconds") }} then 'its lease has run out' end end as lost
 from runs r;

@@ -27,8 +27,8 @@ select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
            -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
            || coalesce(
-               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from observed_runs r
-                where r.wake_id = w.id and {{ is_live("r") }} order by r.created_at desc, r.id limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
+                where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1),
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1),
                ', no run yet') as detail
 from wakes w

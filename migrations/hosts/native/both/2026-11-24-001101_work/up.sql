@@ -98,8 +98,9 @@ create table runs (
     {{ time("finished_at") }},
     {{ reference("worker_id", "workers") }},  -- the start of the program that runs it
     {{ time("heartbeat_at") }},  -- its last sign of life
+    {{ short_text("lost", 200) }},  -- how it is known that nobody is at work on it any more; null: that is not known
     {{ whole_number("lease_seconds") }} check (lease_seconds > 0)  -- it is lost when no sign of life comes for so long; null: the policy says how long
-    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason", "worker_id"]) }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason", "worker_id", "lost"]) }}
 ){{ strict }};
 
 -- A session is a process in which an agent works. Its supervisor, `sweep watch` or a host's own, keeps this row current and delivers
@@ -176,7 +177,7 @@ create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_running on runs (created_at, id) where status = 'running';
-create index runs_by_worker on runs (worker_id) where status = 'running';
+create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');

@@ -36,6 +36,16 @@ end $$;
 create trigger close_lost_runs after insert on recoveries for each row
 when (new.kind in ('issue', 'step') and new.action in ('continue', 'escalate')) execute function close_lost_runs();
 
+-- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
+create function lose_runs() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    update runs r set lost = 'its worker has started again'
+    from workers w
+    where w.name = new.name and w.started_at < new.started_at and r.worker_id = w.id and r.status in ('queued', 'scheduled_retry', 'running');
+    return null;
+end $$;
+create trigger lose_runs after insert on workers for each row when (new.started_at <= clock_timestamp()) execute function lose_runs();
+
 -- A sign of life of a worker is one of each of its runs.
 create function pass_on_heartbeat() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
@@ -57,4 +67,4 @@ when (coalesce(new.issue_id, new.plan_step_id) is not null
 execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.
-revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_heartbeat, notify_of_run_end from public;
+revoke execute on function log_recovery, lock_runs, close_lost_runs, lose_runs, pass_on_heartbeat, notify_of_run_end from public;

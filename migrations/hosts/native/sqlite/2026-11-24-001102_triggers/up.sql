@@ -13,6 +13,13 @@ create trigger close_lost_runs after insert on recoveries when new.kind in ('iss
                  where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
 end;
 
+-- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
+create trigger lose_runs after insert on workers when new.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') begin
+    update runs set lost = 'its worker has started again'
+    where status in ('queued', 'scheduled_retry', 'running')
+      and worker_id in (select w.id from workers w where w.name = new.name and w.started_at < new.started_at);
+end;
+
 -- A sign of life of a worker is one of each of its runs.
 create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
     update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
