@@ -15,7 +15,7 @@ pub fn a_healthy_run_that_says_nothing_between_two_heartbeats_is_left(server: &S
     // The negative control: three heartbeats are missing.
     server.make_older(&run, 8.0);
     assert_eq!(server.would_be(&run), "continued");
-    assert!(found_of(&server.explain(&run), "no run is live").contains("its heartbeats have stopped"));
+    assert!(found_of(&server.explain(&run), "no run is live").contains("its lease has run out"));
     // A task of the run is a sign of life as well, and so is a line of its log.
     let now = server.store.now();
     let line = json!({"name": "flow", "level": 20, "message": "so far", "timestamp": now, "flow_run_id": run});
@@ -56,7 +56,7 @@ pub fn what_others_write_stops_no_look_at_a_run(server: &Server) {
     ));
     server.store.run(
         "create function plan_of_a_look() returns text language plpgsql as $$ declare plan json; begin
-             execute 'explain (format json) select is_alive, last_at from sweep.signs_of_life' into plan;
+             execute 'explain (format json) select lease_seconds, last_at from sweep.signs_of_life' into plan;
              return plan::text; end $$",
     );
     let plan = server.store.text("select plan_of_a_look()").expect("a plan");
