@@ -447,16 +447,16 @@ begin
 end $$;
 create trigger pass_on_heartbeat after update of heartbeat_at on workers for each row execute function pass_on_heartbeat();
 
--- Notifies a daemon that listens when a run of an issue or a step has ended.
+-- Notifies a daemon that listens when a run of an issue or a step has ended, or is lost.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', id::text) from unnest(array[new.issue_id, new.plan_step_id]) id where id is not null;
     return null;
 end $$;
-create trigger notify_of_run_end after update of status on runs for each row
+create trigger notify_of_run_end after update of status, lost on runs for each row
 when (coalesce(new.issue_id, new.plan_step_id) is not null
       and old.status in ('queued', 'scheduled_retry', 'running')
-      and new.status not in ('queued', 'scheduled_retry', 'running'))
+      and (new.status not in ('queued', 'scheduled_retry', 'running') or old.lost is null and new.lost is not null))
 execute function notify_of_run_end();
 
 -- Without this, anybody could put one of these functions on a table of their own.

@@ -25,10 +25,11 @@ create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
     update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
 end;
 
--- Notes for a daemon that listens when a run of an issue or a step has ended: the latest thousand ends.
+-- Notes for a daemon that listens when a run of an issue or a step has ended, or is lost: the latest thousand ends.
 create table run_ends (id integer primary key, subject_id text not null) strict;
-create trigger note_run_end after update of status on runs
-when old.status in ('queued', 'scheduled_retry', 'running') and new.status not in ('queued', 'scheduled_retry', 'running') begin
+create trigger note_run_end after update of status, lost on runs
+when old.status in ('queued', 'scheduled_retry', 'running')
+     and (new.status not in ('queued', 'scheduled_retry', 'running') or old.lost is null and new.lost is not null) begin
     insert into run_ends (subject_id)
     select new.issue_id where new.issue_id is not null union all select new.plan_step_id where new.plan_step_id is not null;
     delete from run_ends where id <= (select max(id) from run_ends) - 1000;
