@@ -66,6 +66,25 @@ fn however_a_run_ends_its_issue_is_resumed_at_once(#[case] on: On) {
     assert_eq!(world.wakes_for(&left), 0, "its run is live");
 }
 
+#[rstest]
+#[case::native(On::Postgres)]
+#[case::sqlite(On::Sqlite)]
+fn the_issue_of_a_run_that_is_lost_is_resumed_when_its_worker_starts_again(#[case] on: On) {
+    let mut world = World::with_listen(on);
+    let ((issue, run), (other, _)) = (world.issue_at_work(), world.issue_at_work());
+    let [start, long_ago] = [world.ago(0), world.ago(60)];
+    let [first, second] = [(); 2].map(|()| sweep::rules::Id::generate());
+    let started = |id, at| format!("insert into workers (id, name, started_at) values ('{id}', 'builder', {at})");
+    world.run(&started(&first, &long_ago));
+    world.set_run(&run, &format!("worker_id = '{first}', lease_seconds = 3600, heartbeat_at = {start}"));
+    let mut daemon = listening(&world.url, NEVER, &[]);
+    world.run(&started(&second, &start));
+    waits_for_wake(&mut world, &issue);
+    daemon.ends_well();
+    assert_eq!([&issue, &other].map(|id| world.wakes_for(id)), [1, 0]);
+    assert_eq!(world.status("runs", &run), "interrupted");
+}
+
 /// The other step is stalled as well, and of no interest: no run of it has ended.
 #[rstest]
 #[case::native(On::Postgres)]
