@@ -369,18 +369,14 @@ select
         union all
         select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join lateral (
-        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
     ) r) as run_heard_of_at,
     (select max(r.lost_run) from (
         select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join lateral (
-        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5) r
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
     ) r) as lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,

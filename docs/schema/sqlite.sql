@@ -475,19 +475,18 @@ where w.status in ('queued', 'deferred', 'claimed')
 -- What the runs of each step say that have not ended by their status: the run names the step, or a wake that names it started the run. One
 -- `union all` of both would be read whole for every step. A run that works on a step works on the plan's issue, too.
 create view worked_steps as
-select s.id, exists (select 1 from (
-    select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as is_live from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
-    union all
-    select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as is_live from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
-) where is_live) as has_live_run, (select max(heard_of_at) from (
+select s.id, exists (select 1 from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
+        or exists (select 1 from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null)) as has_live_run,
+    (select max(heard_of_at) from (
     select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
     union all
     select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
-)) as heard_of_at, (select max(lost_run) from (
+    )) as heard_of_at,
+    (select max(lost_run) from (
     select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
     union all
     select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
-)) as lost_run
+    )) as lost_run
 from plan_steps s;
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -681,9 +680,7 @@ select
         union all
         select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w cross join observed_runs r on r.id in (
-        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select r.heard_of_at from plans p join plan_steps s on s.plan_id = p.id cross join worked_steps r on r.id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
@@ -693,9 +690,7 @@ select
         union all
         select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w cross join observed_runs r on r.id in (
-        select r.id from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 5)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select r.lost_run from plans p join plan_steps s on s.plan_id = p.id cross join worked_steps r on r.id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant

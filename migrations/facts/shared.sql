@@ -39,8 +39,7 @@
         union all
         select {{ of_run }} from observed_runs r where r.id = i.checkout_run_id and r.status {{ live }}
         union all
-        select {{ of_run }} from wakes w {{ some_of("observed_runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 5) }}
-        where w.issue_id = i.id and w.status {{ on_its_way }}
+        select {{ of_run }} from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status {{ on_its_way }} and r.status {{ live }}
 {%- if steps %}
         union all
         select {{ of_step }} from plans p join plan_steps s on s.plan_id = p.id {{ that_of("worked_steps", "r", "s.id") }}

@@ -47,9 +47,11 @@ where w.status in ('queued', 'deferred', 'claimed')
     select {{ column }} from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status {{ live }}
 {%- endmacro %}
 create view worked_steps as
-select s.id, exists (select 1 from ({{ of_step(is_live("r") ~ " as is_live") }}
-) where is_live) as has_live_run, (select max(heard_of_at) from ({{ of_step(heard_of_at("r") ~ " as heard_of_at") }}
-)) as heard_of_at, (select max(lost_run) from ({{ of_step(lost_run("r") ~ " as lost_run") }}
-)) as lost_run
+select s.id, exists (select 1 from observed_runs r where r.plan_step_id = s.id and {{ is_live("r") }})
+        or exists (select 1 from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and {{ is_live("r") }}) as has_live_run,
+    (select max(heard_of_at) from ({{ of_step(heard_of_at("r") ~ " as heard_of_at") }}
+    )) as heard_of_at,
+    (select max(lost_run) from ({{ of_step(lost_run("r") ~ " as lost_run") }}
+    )) as lost_run
 from plan_steps s;
 {%- endif %}
