@@ -17,7 +17,7 @@ use crate::store::db::types::LossyText;
 use crate::store::hosts::links::LinkTarget;
 use crate::store::work::outbox::{self, Details, Event, Notice};
 use crate::store::work::surroundings::{
-    LEFT, LeftWork, StuckQuestion, count_stuck, knows_left_issues, read_stuck, unnotified, unnotified_runs,
+    LEFT, LeftWork, StuckQuestion, count_stuck, has_view, read_stuck, unnotified, unnotified_runs,
 };
 use crate::store::{Access, Db, DbConnection};
 
@@ -74,42 +74,49 @@ fn announce_stuck_wakes(db: &mut DbConnection, options: &Options, sweep_id: &Id,
     }
 }
 
-/// Queues the issues that the host left and nobody was notified of. That one cannot be queued is logged, and no reason
-/// for the sweep to fail.
+/// Queues the issues that the host left and nobody was notified of.
 pub fn announce_left_issues(db: &mut DbConnection, context: &ExamineContext) {
     let mut wanted = LEFT.to_vec();
     wanted.retain(|(event, _)| context.subscriptions.wants(*event));
-    if context.access == Access::ReadOnly || wanted.is_empty() {
+    if !wanted.is_empty() {
+        announce(db, context, "left_issues", |db| {
+            let left = unnotified(db, context.part.tenant, &wanted)?;
+            Ok(left.into_iter().map(|(event, issue)| (event, Kind::Issue, issue)).collect())
+        });
+    }
+}
+
+/// Queues the runs that have never shown a sign of life, and of which nobody was notified.
+pub fn announce_unheard_runs(db: &mut DbConnection, context: &ExamineContext) {
+    if context.subscriptions.wants(Event::RunUnheard) {
+        announce(db, context, "unheard_runs", |db| {
+            let unheard = unnotified_runs(db, context.part.tenant, context.policy.run_silent_after)?;
+            Ok(unheard.into_iter().map(|(kind, work)| (Event::RunUnheard, kind, work)).collect())
+        });
+    }
+}
+
+/// Queues what is found in a view, where the host has it. That this fails is logged, and no reason for the sweep to
+/// fail.
+fn announce(
+    db: &mut DbConnection,
+    context: &ExamineContext,
+    view: &str,
+    find: impl FnOnce(&mut Db) -> QueryResult<Vec<(Event, Kind, LeftWork)>>,
+) {
+    if context.access == Access::ReadOnly {
         return;
     }
     let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
-        if !knows_left_issues(db)? {
+        if !has_view(db, view)? {
             return Ok(());
         }
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        let left = unnotified(db, context.part.tenant, &wanted)?;
-        left.into_iter().try_for_each(|(event, issue)| queue(db, event, Kind::Issue, issue, context))
+        find(db)?.into_iter().try_for_each(|(event, kind, work)| queue(db, event, kind, work, context))
     });
     if let Err(abort) = queued {
-        logs::surroundings("that the host left issues could not be queued as a notification", abort);
-    }
-}
-
-/// Queues the runs that have never shown a sign of life, and of which nobody was notified. That one cannot be queued is
-/// logged, and no reason for the sweep to fail.
-pub fn announce_unheard_runs(db: &mut DbConnection, context: &ExamineContext) {
-    if context.access == Access::ReadOnly || !context.subscriptions.wants(Event::RunUnheard) {
-        return;
-    }
-    let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
-        // The shards of one sweep come here at the same moment.
-        outbox::one_at_a_time(db)?;
-        let unheard = unnotified_runs(db, context.part.tenant, context.policy.run_silent_after)?;
-        unheard.into_iter().try_for_each(|(kind, work)| queue(db, Event::RunUnheard, kind, work, context))
-    });
-    if let Err(abort) = queued {
-        logs::surroundings("that runs show no sign of life could not be queued as a notification", abort);
+        logs::surroundings(&format!("the notifications of the view {view} could not be queued"), abort);
     }
 }
 

@@ -156,13 +156,15 @@ fn is_new(event: Event, relation: &str) -> SqlLiteral<Bool> {
     ))
 }
 
+/// Has the host this view?
+pub fn has_view(db: &mut Db, view: &str) -> QueryResult<bool> {
+    exists(db, view)
+}
+
 /// The runs of which people have to be notified, and were not, with the kind of what they work on: those of a tenant,
-/// or all. None where the host has no such view.
+/// or all.
 pub fn unnotified_runs(db: &mut Db, of_tenant: Option<&str>, after: TimeDelta) -> QueryResult<Vec<(Kind, LeftWork)>> {
     use unheard_runs::*;
-    if !exists(db, "unheard_runs")? {
-        return Ok(Vec::new());
-    }
     let now = db.now()?;
     let new = all_unheard!(after, now).filter(is_new(Event::RunUnheard, "unheard_runs"));
     let new = new.select(((subject_id, tenant, identifier, title, agent_name), kind, id, since));
@@ -182,11 +184,6 @@ pub fn unnotified_runs(db: &mut Db, of_tenant: Option<&str>, after: TimeDelta) -
         Some((Kind::parse(&its_kind.0)?, work))
     };
     Ok(rows.into_iter().filter_map(read).collect())
-}
-
-/// Has the host such a view?
-pub fn knows_left_issues(db: &mut Db) -> QueryResult<bool> {
-    exists(db, "left_issues")
 }
 
 /// Those of a tenant, or all, of which nobody was notified: by each of these events those of its status.
