@@ -77,20 +77,24 @@ pub fn begin(db: &mut Db, lease: Option<TimeDelta>) -> QueryResult<Option<(Id, T
     Ok(Some((run, wake)))
 }
 
+/// The run, as long as no sweep has taken it.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn own(run: &Id) -> _ {
+    runs::table.filter(runs::id.eq(run)).filter(runs::status.eq("running"))
+}
+
 /// Notes a sign of life. False: the run is not running any more.
 pub fn note_heartbeat(db: &mut Db, run: &Id) -> QueryResult<bool> {
     let at = db.now()?;
-    let own = runs::table.filter(runs::id.eq(run)).filter(runs::status.eq("running"));
-    Ok(diesel::update(own).set(runs::heartbeat_at.eq(Instant(at))).execute(db)? == 1)
+    Ok(diesel::update(own(run)).set(runs::heartbeat_at.eq(Instant(at))).execute(db)? == 1)
 }
 
 /// Ends a run. `is_work_done`: its issue goes to review, or its step is completed. False: the run is not running any
 /// more, and nothing was changed.
 pub fn end(db: &mut Db, run: &Id, end: RunEnd, is_work_done: bool) -> QueryResult<bool> {
     let at = Instant(db.now()?);
-    let own = runs::table.filter(runs::id.eq(run)).filter(runs::status.eq("running"));
     let ended = (runs::status.eq(<&str>::from(end)), runs::finished_at.eq(at));
-    if diesel::update(own).set(ended).execute(db)? == 0 {
+    if diesel::update(own(run)).set(ended).execute(db)? == 0 {
         return Ok(false);
     }
     if is_work_done {
