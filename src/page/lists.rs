@@ -108,7 +108,7 @@ pub struct WorkPage<'a> {
     search: Search,
     /// Each state in which there is anything, and all of them.
     states: Vec<StateLink>,
-    /// Whose work is listed, and the list without that.
+    /// The owner of the work that is listed, and the list without that.
     limits: Vec<(&'static str, Link, Option<Route>)>,
     table: WorkTable<'a>,
     first: Option<Route>,
