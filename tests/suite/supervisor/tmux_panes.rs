@@ -1,5 +1,7 @@
 //! The stories of watched agents, in panes of a real tmux on a server of the test's own.
 
+use rustix::process::Signal;
+
 use super::hostile_output::HOSTILE;
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
@@ -87,7 +89,8 @@ on_each_database! {
         assert_eq!(world.recovered("escalate"), 1);
     }
 
-    /// The agent, cat, was begun by hand in a shell.
+    /// The agent, cat, was begun by hand in a shell. The watcher is stopped meanwhile, so that the shell and the nudge
+    /// are there before the watcher sees either.
     fn into_a_shell_that_took_over_nothing_is_typed(world) {
         let tmux = Tmux::running("exec sh");
         tmux.ask(&["send-keys", "-t", "%1", "cat", "Enter"]);
@@ -96,9 +99,11 @@ on_each_database! {
         let watcher = tmux.watch(world, &["--no-examine"]);
         wait_for("a session", || world.of_agent("id"));
 
+        watcher.signal(Signal::STOP);
         tmux.ask(&["send-keys", "-t", "%1", "C-d"]);
         wait_for("a shell", || (runs().trim() != "cat").then_some(()));
         world.queue("nudge", "touch ran");
+        watcher.signal(Signal::CONT);
 
         let ended = watcher.end();
         assert_eq!(ended.code, 1, "{}", ended.text);
