@@ -19,8 +19,8 @@ pub struct Policy {
     /// The silence of a session that takes commands.
     #[serde(rename = "session_silent_after_seconds", with = "seconds")]
     pub session_silent_after: TimeDelta,
-    /// The silence of a session that takes no commands, such as a host's run; for so long children that compute are
-    /// progress.
+    /// How long a run that holds no lease, or a session that takes no commands, may be silent; for so long children
+    /// that compute are progress.
     #[serde(rename = "run_silent_after_seconds", with = "seconds")]
     pub run_silent_after: TimeDelta,
     /// How long an agent must have waited for a person: a question that is answered sooner is no news.

@@ -45,10 +45,11 @@ settings! {
             step_stalled_after: TimeDelta, parse::positive_duration => policy.step_stalled_after;
             /// A session is silent when without a sign of life for longer; at least 1s
             session_silent_after: TimeDelta, parse::at_least_a_second => policy.session_silent_after;
-            /// A session that takes no commands, such as one of Paperclip's runs, is silent when without a sign of life
-            /// for longer; at least 1s
+            /// A run that holds no lease is lost, and a session that takes no commands is silent, when without a sign
+            /// of life for longer; at least 1s
             ///
-            /// Under `sweep watch` children that compute are progress for so long.
+            /// People are shown a run that has never shown one. Under `sweep watch` children that compute are progress
+            /// for so long.
             run_silent_after: TimeDelta, parse::at_least_a_second => policy.run_silent_after;
             /// A session waits for a person when its agent has asked for longer: what is answered sooner is no news
             session_waiting_after: TimeDelta, parse::duration => policy.session_waiting_after;
