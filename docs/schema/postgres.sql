@@ -463,13 +463,13 @@ execute function notify_of_run_end();
 revoke execute on function log_recovery, lock_runs, close_lost_runs, lose_runs, pass_on_heartbeat, notify_of_run_end from public;
 
 -- facts/shared/both/2026-11-24-001350_observed_runs
--- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
--- first sign of life of a run is its beginning. decisions.md#signs-of-life
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides.
+-- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
-            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
+            when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
 from runs r;
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
@@ -498,7 +498,8 @@ join agents a on a.id = w.agent_id
 left join lateral (
     -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
-        (select r.id, r.status, true as live from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) order by r.created_at desc, r.id limit 1)
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end order by r.created_at desc, r.id limit 1)
         union all
         (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
     ) r order by live desc limit 1
@@ -508,10 +509,12 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 -- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
 -- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
+select r.plan_step_id as id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
 union all
-select w.plan_step_id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null), case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
+select w.plan_step_id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -539,9 +542,9 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from observed_runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false))
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from observed_runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false));
 
 -- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
 -- the future is a clock's mistake. A session at work shows by itself whether it lives.
@@ -637,7 +640,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
@@ -685,35 +688,19 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end)
         -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
               and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) from observed_runs r where r.id = i.checkout_run_id), false)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end from runs r where r.id = i.checkout_run_id), false)
         or exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                    and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
         as has_live_run,
-    (select max(r.heard_of_at) from (
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select r.heard_of_at from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r
-        where p.issue_id = i.id and p.tenant = i.tenant
-    ) r) as run_heard_of_at,
-    (select max(r.lost_run) from (
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select r.lost_run from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r
-        where p.issue_id = i.id and p.tenant = i.tenant
-    ) r) as lost_run,
+    unended.heard_of_at as run_heard_of_at,
+    unended.lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -735,7 +722,7 @@ select
     null::text as resume_commands,
     greatest(i.updated_at, run.last_sign_at,
         (select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at))
-         from plans p join plan_steps s on s.plan_id = p.id join observed_runs r on r.plan_step_id = s.id
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
          where p.issue_id = i.id and p.tenant = i.tenant),
         -- Only the latest thousand sessions: for all of them PostgreSQL would read the whole table, for each issue.
         (select max(greatest(s.last_activity_at, s.ended_at))
@@ -759,7 +746,22 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
+-- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
+left join lateral (
+    select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run from (
+        select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select i.checkout_run_id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
+        where p.issue_id = i.id and p.tenant = i.tenant
+        union all
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from wakes w where w.plan_step_id = s.id offset 0) w join runs r on r.wake_id = w.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) o cross join lateral (select * from observed_runs r where r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
+) unended on true
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(r.last_sign_at) as last_sign_at,
@@ -987,8 +989,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
-        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null)
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -996,10 +998,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
-            where (select r.id from observed_runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null limit 1) is not null
+            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    cross join lateral (
-        select * from observed_runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null order by r.created_at desc, r.id limit 1) r limit 1) is not null
+        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) order by r.created_at desc, r.id limit 1) r limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (

@@ -235,13 +235,13 @@ create trigger insert_comment instead of insert on comments for each row execute
 revoke execute on function enter_state, insert_wake, update_issue, insert_comment from public;
 
 -- facts/shared/both/2026-11-24-001350_observed_runs
--- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
--- first sign of life of a run is its beginning. decisions.md#signs-of-life
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides.
+-- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
-            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
+            when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
 from runs r;
 
 -- facts/shared/postgres/2026-11-24-001351_runs_and_wakes
@@ -323,7 +323,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
@@ -361,23 +361,13 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null))
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.heartbeat_at is null or r.lease_seconds is not null) from observed_runs r where r.id = i.checkout_run_id), false)
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end from runs r where r.id = i.checkout_run_id), false)
         as has_live_run,
-    (select max(r.heard_of_at) from (
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
-    ) r) as run_heard_of_at,
-    (select max(r.lost_run) from (
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running')
-    ) r) as lost_run,
+    unended.heard_of_at as run_heard_of_at,
+    unended.lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -415,7 +405,16 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
+-- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
+left join lateral (
+    select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run from (
+        select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select i.checkout_run_id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) o cross join lateral (select * from observed_runs r where r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
+) unended on true
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(r.last_sign_at) as last_sign_at,

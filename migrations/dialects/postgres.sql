@@ -67,7 +67,7 @@
 {%- macro some_of(table, name, condition, order, most) %}cross join lateral (
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
 {#- Joins each row with the row of this id, which `offset 0` looks up one by one. -#}
-{%- macro that_of(view, name, id) %}cross join lateral (select * from {{ view }} {{ name }} where {{ name }}.id = {{ id }} offset 0) {{ name }}{% endmacro -%}
+{%- macro those_of(view, name, condition) %}cross join lateral (select * from {{ view }} {{ name }} where {{ condition }} offset 0) {{ name }}{% endmacro -%}
 {#- Prints a time for people. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
 {#- Makes the function that locks a subject and reads its facts, in one round trip. Locking and reading stay two statements: each statement

@@ -51,6 +51,6 @@
 {#- Joins each row with at most so many rows of a table, read by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
-{%- macro that_of(view, name, id) %}cross join {{ view }} {{ name }} on {{ name }}.id = {{ id }}{% endmacro -%}
+{%- macro those_of(view, name, condition) %}cross join {{ view }} {{ name }} on {{ condition }}{% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

@@ -2,9 +2,12 @@
     for each of the other would cost the product of both numbers. So a few are read, beginning with those that may be at work, in the order of
     the host's indexes, so that PostgreSQL does not read a whole table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
+{#- Whether a run still holds its lease. The first sign of life of a run is its beginning. -#}
+{%- macro holds_lease(r) %}coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) >= {{ before(at_statement, r ~ ".lease_seconds") }}{% endmacro -%}
 {#- A run that has not ended and is not lost; and one of these that need not be heard of: it has never shown a sign of life, or holds a lease. -#}
-{%- macro is_at_work(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null{% endmacro -%}
-{%- macro is_live(r) %}{{ is_at_work(r) }} and ({{ r }}.heartbeat_at is null or {{ r }}.lease_seconds is not null){% endmacro -%}
+{%- macro is_at_work(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null and ({{ r }}.lease_seconds is null or {{ holds_lease(r) }}){% endmacro -%}
+{%- macro is_live(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null
+                and case when {{ r }}.lease_seconds is null then {{ r }}.heartbeat_at is null else {{ holds_lease(r) }} end{% endmacro -%}
 {#- The last sign of life of a run that has not ended by its status, if a silence makes that run a lost one; and the words for a lost run. -#}
 {%- macro heard_of_at(r) %}case when {{ r }}.lease_seconds is null and {{ r }}.lost is null then {{ r }}.heartbeat_at end{% endmacro -%}
 {%- macro lost_run(r) %}'run ' || substr(cast({{ r }}.id as text), 1, 8) || ', ' || {{ r }}.lost{% endmacro -%}
@@ -25,26 +28,30 @@
     more steps in progress, than are read counts as one with a live run, since somebody may be at work on the others. -#}
 {%- macro has_worked_step() -%}
     (select t.id from ({{ few_steps() }}) t
-            where (select r.id from observed_runs r where r.plan_step_id = t.id and {{ is_at_work("r") }} limit 1) is not null
+            where (select r.id from runs r where r.plan_step_id = t.id and {{ is_at_work("r") }} limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
-                   {{ some_of("observed_runs", "r", "r.wake_id = w.id and " ~ is_at_work("r"), "r.created_at desc, r.id", 1) }} limit 1) is not null
+                   {{ some_of("runs", "r", "r.wake_id = w.id and " ~ is_at_work("r"), "r.created_at desc, r.id", 1) }} limit 1) is not null
             limit 1) is not null
         or (select p.id from ({{ few_plans("1 offset " ~ plans_max) }}) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from ({{ few_steps("1 offset " ~ steps_max) }}) t where t.status = 'in_progress' limit 1) is not null
 {%- endmacro -%}
-{#- What is said of the runs of the issue that have not ended by their status: its own, the one that holds it, those that its wakes started, and those
-    of the steps of its plans. `of_run` says it of a run `r`, and `of_step` of the runs of a step. -#}
-{%- macro unended_runs(of_run, of_step) %}
-        select {{ of_run }} from observed_runs r where r.issue_id = i.id and r.status {{ live }}
+{#- The runs `r` of the issue that have not ended by their status: its own, the one that holds it, those that its wakes started, and those of the
+    steps of its plans. -#}
+{%- macro unended_runs() %}(
+        select r.id from runs r where r.issue_id = i.id and r.status {{ live }}
         union all
-        select {{ of_run }} from observed_runs r where r.id = i.checkout_run_id and r.status {{ live }}
+        select i.checkout_run_id
         union all
-        select {{ of_run }} from wakes w join observed_runs r on r.wake_id = w.id where w.issue_id = i.id and w.status {{ on_its_way }} and r.status {{ live }}
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status {{ on_its_way }}
 {%- if steps %}
         union all
-        select {{ of_step }} from plans p join plan_steps s on s.plan_id = p.id {{ that_of("worked_steps", "r", "s.id") }}
+        select r.id from plans p join plan_steps s on s.plan_id = p.id {{ those_of("runs", "r", "r.plan_step_id = s.id and r.status " ~ live) }}
+        where p.issue_id = i.id and p.tenant = i.tenant
+        union all
+        select r.id from plans p join plan_steps s on s.plan_id = p.id {{ those_of("wakes", "w", "w.plan_step_id = s.id") }} join runs r on r.wake_id = w.id
         where p.issue_id = i.id and p.tenant = i.tenant
 {%- endif %}
+    ) o {{ those_of("observed_runs", "r", "r.id = o.id and r.status " ~ live) }}
 {%- endmacro -%}
 {#- The wakes of the issue, oldest and latest first, since many may have been taken long ago and be pending no more. `besides`: a session whose
     own relaunch does not count. -#}
@@ -55,7 +62,7 @@
     {%- for order in ["w.created_at", "w.created_at desc"] %}
         {{ "" if loop.first else "union all " }}select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status {{ on_its_way }} order by {{ order }} limit 25) o
-        {{ that_of("pending_wakes", "w", "o.id") }}
+        {{ those_of("pending_wakes", "w", "w.id = o.id") }}
     {%- endfor %}
 {%- endif %}
 {%- if steps %}
@@ -65,7 +72,7 @@
         {{ some_of("pending_wakes", "w", "w.plan_step_id = t.id", "w.created_at", 5) }}
     {%- else %}
         {{ some_of("wakes", "o", "o.plan_step_id = t.id and o.status " ~ on_its_way, "o.created_at desc", 5) }}
-        {{ that_of("pending_wakes", "w", "o.id") }}
+        {{ those_of("pending_wakes", "w", "w.id = o.id") }}
     {%- endif %}
 {%- endif %}
 {%- if sessions %}

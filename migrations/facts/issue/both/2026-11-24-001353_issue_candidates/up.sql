@@ -13,7 +13,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from {{ issues_to_scan }} i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from observed_runs r where r.issue_id = i.id and {{ is_at_work("r") }}
+  and not exists (select 1 from runs r where r.issue_id = i.id and {{ is_at_work("r") }}
                   and (r.heartbeat_at is null or r.lease_seconds is not null or {{ is_fresh("r.heartbeat_at") }}))
 {%- if sessions %}
   -- The condition of issue_sessions; that view would read the issues once more.

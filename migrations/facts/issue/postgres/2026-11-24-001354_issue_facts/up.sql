@@ -35,22 +35,20 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from observed_runs r where r.issue_id = i.id and {{ is_live("r") }})
+    exists (select from runs r where r.issue_id = i.id and {{ is_live("r") }})
 {%- if steps %}
         -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
         or (select s.id from plans p join plan_steps s on s.plan_id = p.id
             where p.issue_id = i.id and p.tenant = i.tenant
               and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
 {%- endif %}
-        or coalesce((select {{ is_live("r") }} from observed_runs r where r.id = i.checkout_run_id), false)
+        or coalesce((select {{ is_live("r") }} from runs r where r.id = i.checkout_run_id), false)
 {%- if sessions %}
         or {{ has_session("active") }}
 {%- endif %}
         as has_live_run,
-    (select max(r.heard_of_at) from ({{ unended_runs(heard_of_at("r") ~ " as heard_of_at", "r.heard_of_at") }}
-    ) r) as run_heard_of_at,
-    (select max(r.lost_run) from ({{ unended_runs(lost_run("r") ~ " as lost_run", "r.lost_run") }}
-    ) r) as lost_run,
+    unended.heard_of_at as run_heard_of_at,
+    unended.lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
@@ -74,7 +72,7 @@ select
     greatest(i.updated_at, run.last_sign_at
 {%- if steps %},
         (select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at))
-         from plans p join plan_steps s on s.plan_id = p.id join observed_runs r on r.plan_step_id = s.id
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
          where p.issue_id = i.id and p.tenant = i.tenant)
 {%- endif %}
 {%- if sessions %},
@@ -101,7 +99,10 @@ left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over an issue's runs, its escalations and its continuations. The latest thousand runs tell enough.
+-- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
+left join lateral (
+    select max({{ heard_of_at("r") }}) as heard_of_at, max({{ lost_run("r") }}) as lost_run from {{ unended_runs() }}
+) unended on true
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(r.last_sign_at) as last_sign_at,

@@ -41,20 +41,18 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from observed_runs r where r.issue_id = i.id and {{ is_live("r") }})
+    exists (select 1 from runs r where r.issue_id = i.id and {{ is_live("r") }})
 {%- if steps %}
         or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
                    where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
 {%- endif %}
-        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and {{ is_live("r") }})
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and {{ is_live("r") }})
 {%- if sessions %}
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
 {%- endif %}
         as has_live_run,
-    (select max(r.heard_of_at) from ({{ unended_runs(heard_of_at("r") ~ " as heard_of_at", "r.heard_of_at") }}
-    ) r) as run_heard_of_at,
-    (select max(r.lost_run) from ({{ unended_runs(lost_run("r") ~ " as lost_run", "r.lost_run") }}
-    ) r) as lost_run,
+    (select max({{ heard_of_at("r") }}) from {{ unended_runs() }}) as run_heard_of_at,
+    (select max({{ lost_run("r") }}) from {{ unended_runs() }}) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
@@ -81,7 +79,7 @@ select
         coalesce((select max(r.last_sign_at) from issue_runs r where r.issue_id = i.id), '')
 {%- if steps %},
         coalesce((select max(coalesce(r.finished_at, r.heartbeat_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
-                  join observed_runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), '')
+                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), '')
 {%- endif %}
 {%- if sessions %},
         coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s

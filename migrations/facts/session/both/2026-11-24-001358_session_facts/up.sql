@@ -32,8 +32,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from observed_runs r where r.issue_id = i.id and {{ is_at_work("r") }})
-        or exists (select 1 from observed_runs r where r.id = i.checkout_run_id and {{ is_at_work("r") }})
+    exists (select 1 from runs r where r.issue_id = i.id and {{ is_at_work("r") }})
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and {{ is_at_work("r") }})
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
 {%- for whose in ["is null", "= i.assignee_agent_id"] %}
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id {{ whose }}

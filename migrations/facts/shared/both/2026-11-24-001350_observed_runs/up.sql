@@ -1,8 +1,8 @@
--- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides. The
--- first sign of life of a run is its beginning. decisions.md#signs-of-life
+-- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides.
+-- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, {% if steps %}r.plan_step_id, {% endif %}r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
        r.heartbeat_at, r.lease_seconds, case when r.status {{ live }} then case
             when r.lost is not null then substr(r.lost, 1, 200)
-            when r.lease_seconds is not null and coalesce(r.heartbeat_at, r.created_at) < {{ before(at_statement, "r.lease_seconds") }} then 'its lease has run out' end end as lost
+            when r.lease_seconds is not null and not {{ holds_lease("r") }} then 'its lease has run out' end end as lost
 from runs r;

@@ -40,10 +40,10 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from observed_runs r where r.issue_id is not null and {{ is_at_work("r") }}), false))
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and {{ is_at_work("r") }}), false))
 {%- if steps %}
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from observed_runs r where r.plan_step_id is not null and {{ is_at_work("r") }}), false))
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and {{ is_at_work("r") }}), false))
 {%- endif %};
 {%- endif %}
 

@@ -24,7 +24,7 @@ join agents a on a.id = w.agent_id
 left join lateral (
     -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
-        (select r.id, r.status, true as live from observed_runs r where r.wake_id = w.id and {{ is_live("r") }} order by r.created_at desc, r.id limit 1)
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and {{ is_live("r") }} order by r.created_at desc, r.id limit 1)
         union all
         (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
     ) r order by live desc limit 1

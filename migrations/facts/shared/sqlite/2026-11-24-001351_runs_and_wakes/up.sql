@@ -34,24 +34,23 @@ select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and (exists (select 1 from observed_runs r where r.wake_id = w.id and {{ is_live("r") }})
+  and (exists (select 1 from runs r where r.wake_id = w.id and {{ is_live("r") }})
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 {%- endif %}
 {%- if steps %}
 
 -- What the runs of each step say that have not ended by their status: the run names the step, or a wake that names it started the run. One
 -- `union all` of both would be read whole for every step. A run that works on a step works on the plan's issue, too.
-{%- macro of_step(column) %}
-    select {{ column }} from observed_runs r where r.plan_step_id = s.id and r.status {{ live }}
-    union all
-    select {{ column }} from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status {{ live }}
+{%- macro of_step() %}(
+        select r.id from runs r where r.plan_step_id = s.id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id
+    ) o {{ those_of("observed_runs", "r", "r.id = o.id and r.status " ~ live) }}
 {%- endmacro %}
 create view worked_steps as
-select s.id, exists (select 1 from observed_runs r where r.plan_step_id = s.id and {{ is_live("r") }})
-        or exists (select 1 from wakes w join observed_runs r on r.wake_id = w.id where w.plan_step_id = s.id and {{ is_live("r") }}) as has_live_run,
-    (select max(heard_of_at) from ({{ of_step(heard_of_at("r") ~ " as heard_of_at") }}
-    )) as heard_of_at,
-    (select max(lost_run) from ({{ of_step(lost_run("r") ~ " as lost_run") }}
-    )) as lost_run
+select s.id, exists (select 1 from runs r where r.plan_step_id = s.id and {{ is_live("r") }})
+        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id and {{ is_live("r") }}) as has_live_run,
+    (select max({{ heard_of_at("r") }}) from {{ of_step() }}) as heard_of_at,
+    (select max({{ lost_run("r") }}) from {{ of_step() }}) as lost_run
 from plan_steps s;
 {%- endif %}
