@@ -339,7 +339,7 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_live_by_age on runs (created_at, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
@@ -381,6 +381,11 @@ select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p
 union all
 select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running');
 
+-- The starts of workers that are over, since a later one has begun. A start in the future is a clock's mistake.
+create view former_workers as
+select w.id from workers w
+where exists (select 1 from workers n where n.name = w.name and n.started_at > w.started_at and n.started_at <= statement_timestamp());
+
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
@@ -406,6 +411,7 @@ create trigger log_recovery after insert on recoveries for each row execute func
 -- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
 -- transaction, so that an old process that lives after all finds its run taken. A sweep locks all runs of a subject before it reads its facts, and
 -- gives way if somebody holds one: a sign of life that came before the lock is seen, and one that comes after it waits and finds its run taken.
+-- The trigger asks for the evidence once more: a run may have begun since, and a row of the ledger alone ends no run.
 create view run_locks as select id from runs;
 
 create function lock_runs(of_kind text, of_subject uuid) returns boolean language plpgsql as $$
@@ -423,29 +429,25 @@ create function close_lost_runs() returns trigger language plpgsql security defi
 begin
     update runs set status = 'interrupted', finished_at = clock_timestamp()
     where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
-                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+                 where s.kind = new.kind and s.subject_id = new.subject_id
+                   and (r.lost is not null
+                        or r.lease_seconds is null and r.heartbeat_at < statement_timestamp() - make_interval(secs => coalesce(
+                            (select (s.policy ->> 'run_silent_after_seconds')::double precision from sweeps s where s.id = new.sweep_id),
+                            (select p.run_silent_after_seconds from policy p)))));
     return null;
 end $$;
 create trigger close_lost_runs after insert on recoveries for each row
 when (new.kind in ('issue', 'step') and new.action in ('continue', 'escalate')) execute function close_lost_runs();
 
--- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
-create function lose_runs() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
-begin
-    update runs r set lost = 'its worker has started again'
-    from workers w
-    where w.name = new.name and w.started_at < new.started_at and r.worker_id = w.id and r.status in ('queued', 'scheduled_retry', 'running');
-    return null;
-end $$;
-create trigger lose_runs after insert on workers for each row when (new.started_at <= clock_timestamp()) execute function lose_runs();
-
--- A sign of life of a worker is one of each of its runs.
+-- A sign of life of a worker is one of each of its runs, unless these have shown a later one.
 create function pass_on_heartbeat() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
-    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+    update runs set heartbeat_at = new.heartbeat_at
+    where worker_id = new.id and status in ('queued', 'scheduled_retry', 'running') and (heartbeat_at < new.heartbeat_at) is not false;
     return null;
 end $$;
-create trigger pass_on_heartbeat after update of heartbeat_at on workers for each row execute function pass_on_heartbeat();
+create trigger pass_on_heartbeat after update of heartbeat_at on workers for each row when (new.heartbeat_at is not null)
+execute function pass_on_heartbeat();
 
 -- Notifies a daemon that listens when a run of an issue or a step has ended, or is lost.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
@@ -459,16 +461,28 @@ when (coalesce(new.issue_id, new.plan_step_id) is not null
       and (new.status not in ('queued', 'scheduled_retry', 'running') or old.lost is null and new.lost is not null))
 execute function notify_of_run_end();
 
+-- When a worker starts again, all runs of its earlier starts are lost.
+create function notify_of_lost_runs() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    perform pg_notify('sweep_run_ended', subject::text)
+    from workers w join runs r on r.worker_id = w.id, unnest(array[r.issue_id, r.plan_step_id]) subject
+    where w.name = new.name and w.started_at < new.started_at and r.status in ('queued', 'scheduled_retry', 'running') and subject is not null;
+    return null;
+end $$;
+create trigger notify_of_lost_runs after insert on workers for each row execute function notify_of_lost_runs();
+
 -- Without this, anybody could put one of these functions on a table of their own.
-revoke execute on function log_recovery, lock_runs, close_lost_runs, lose_runs, pass_on_heartbeat, notify_of_run_end from public;
+revoke execute on function log_recovery, lock_runs, close_lost_runs, pass_on_heartbeat, notify_of_run_end, notify_of_lost_runs from public;
 
 -- facts/shared/both/2026-11-24-001350_observed_runs
 -- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides.
 -- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
-       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end as is_live, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
+            when (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) then 'its worker has started again'
             when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
 from runs r;
 
@@ -498,7 +512,7 @@ join agents a on a.id = w.agent_id
 left join lateral (
     -- The live run of the wake, or the latest: two queries, each by an index, however many runs the wake had.
     select * from (
-        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end order by r.created_at desc, r.id limit 1)
         union all
         (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
@@ -509,12 +523,10 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 -- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
 -- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
+select r.plan_step_id as id, r.is_live as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
 union all
-select w.plan_step_id, r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
+select w.plan_step_id, r.is_live, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -542,12 +554,13 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false))
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))), false));
 
--- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
--- the future is a clock's mistake. A session at work shows by itself whether it lives.
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
+-- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
+-- or else its wake, or on the issue that it holds, and on that of a step's plan: on the step, if that is in progress.
 create view unheard_runs as
 select
        r.id,
@@ -558,16 +571,32 @@ select
        substr(coalesce(s.title, i.title), 1, 1000) as title,
        r.agent_id,
        substr(a.name, 1, 1000) as agent_name,
-       r.created_at,
-       greatest(r.created_at, coalesce(s.updated_at, i.updated_at, r.created_at)) as since
-from observed_runs r
+       coalesce(r.began_at, coalesce(s.updated_at, i.updated_at)) as created_at,
+       greatest(coalesce(r.began_at, coalesce(s.updated_at, i.updated_at)), coalesce(s.updated_at, i.updated_at)) as since
+from (
+    select r.id, r.agent_id, case when r.created_at <= statement_timestamp() + make_interval(secs => 86400) then r.created_at end as began_at,
+           coalesce(r.issue_id, w.issue_id, (select i.id from issues i where i.id = p.issue_id and i.tenant = p.tenant)) as issue_id,
+           case when s.status = 'in_progress' then s.id end as plan_step_id
+    from observed_runs r
+    left join wakes w on w.id = r.wake_id
+    left join plan_steps s on s.id = coalesce(r.plan_step_id, w.plan_step_id)
+    left join plans p on p.id = s.plan_id
+    where r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > statement_timestamp() + make_interval(secs => 86400))
+      and r.status in ('queued', 'scheduled_retry', 'running') and (r.status <> 'queued' or r.wake_id is null)
+    union all
+    select r.id, r.agent_id, case when r.created_at <= statement_timestamp() + make_interval(secs => 86400) then r.created_at end, i.id, null
+    from issues i
+    join observed_runs r on r.id = i.checkout_run_id
+    where i.status = 'in_progress' and r.issue_id is null and r.wake_id is null and r.plan_step_id is null and r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > statement_timestamp() + make_interval(secs => 86400))
+      and r.status in ('queued', 'scheduled_retry', 'running') and (r.status <> 'queued' or r.wake_id is null)
+) r
 left join agents a on a.id = r.agent_id
 left join issues i on i.id = r.issue_id
 left join plan_steps s on s.id = r.plan_step_id
 left join plans p on p.id = s.plan_id
-where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > statement_timestamp() + make_interval(secs => 86400))
-  and coalesce(s.status, i.status) = 'in_progress'
-  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null);
+where coalesce(s.status, i.status) = 'in_progress'
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.tenant = i.tenant and (o.agent_id is null or o.agent_id = r.agent_id)
+                  and o.status = 'active' and o.ended_at is null);
 
 -- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
@@ -640,7 +669,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
@@ -688,14 +717,7 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end)
-        -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
-        or (select s.id from plans p join plan_steps s on s.plan_id = p.id
-            where p.issue_id = i.id and p.tenant = i.tenant
-              and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end from runs r where r.id = i.checkout_run_id), false)
+    coalesce(unended.has_live_run, false)
         or exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                    and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
         as has_live_run,
@@ -748,7 +770,8 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
-    select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run from (
+    select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run
+    from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id
@@ -989,8 +1012,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)))
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -998,10 +1021,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) limit 1) is not null
+            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    cross join lateral (
-        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) order by r.created_at desc, r.id limit 1) r limit 1) is not null
+        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds)) order by r.created_at desc, r.id limit 1) r limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (

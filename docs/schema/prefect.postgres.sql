@@ -239,7 +239,8 @@ revoke execute on function enter_state, insert_wake, update_issue, insert_commen
 -- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
-       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null)
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end as is_live, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
             when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) then 'its lease has run out' end end as lost
 from runs r;
@@ -262,8 +263,9 @@ where r.issue_id is not null;
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
--- the future is a clock's mistake. A session at work shows by itself whether it lives.
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
+-- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
+-- or else its wake, or on the issue that it holds, and on that of a step's plan: on the step, if that is in progress.
 create view unheard_runs as
 select
        r.id,
@@ -274,13 +276,25 @@ select
        substr(i.title, 1, 1000) as title,
        r.agent_id,
        substr(a.name, 1, 1000) as agent_name,
-       r.created_at,
-       greatest(r.created_at, coalesce(i.updated_at, r.created_at)) as since
-from observed_runs r
+       coalesce(r.began_at, i.updated_at) as created_at,
+       greatest(coalesce(r.began_at, i.updated_at), i.updated_at) as since
+from (
+    select r.id, r.agent_id, case when r.created_at <= statement_timestamp() + make_interval(secs => 86400) then r.created_at end as began_at,
+           coalesce(r.issue_id, w.issue_id) as issue_id
+    from observed_runs r
+    left join wakes w on w.id = r.wake_id
+    where r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > statement_timestamp() + make_interval(secs => 86400))
+      and r.status = 'running'
+    union all
+    select r.id, r.agent_id, case when r.created_at <= statement_timestamp() + make_interval(secs => 86400) then r.created_at end, i.id
+    from issues i
+    join observed_runs r on r.id = i.checkout_run_id
+    where i.status = 'in_progress' and r.issue_id is null and r.wake_id is null and r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > statement_timestamp() + make_interval(secs => 86400))
+      and r.status = 'running'
+) r
 left join agents a on a.id = r.agent_id
 left join issues i on i.id = r.issue_id
-where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > statement_timestamp() + make_interval(secs => 86400))
-  and i.status = 'in_progress';
+where i.status = 'in_progress';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
@@ -323,7 +337,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
@@ -361,10 +375,7 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end)
-        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds) end from runs r where r.id = i.checkout_run_id), false)
+    coalesce(unended.has_live_run, false)
         as has_live_run,
     unended.heard_of_at as run_heard_of_at,
     unended.lost_run,
@@ -407,7 +418,8 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
-    select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run from (
+    select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run
+    from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id

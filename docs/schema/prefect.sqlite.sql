@@ -388,7 +388,8 @@ end;
 -- decisions.md#signs-of-life
 create temp view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
-       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null)
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end as is_live, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
             when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
 from runs r;
@@ -418,8 +419,9 @@ where r.is_continuation
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
 -- Views that the facts of all kinds share. docs/host-reference.md explains every column.
 
--- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
--- the future is a clock's mistake. A session at work shows by itself whether it lives.
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
+-- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
+-- or else its wake, or on the issue that it holds, and on that of a step's plan: on the step, if that is in progress.
 create temp view unheard_runs as
 select
        r.id,
@@ -430,13 +432,25 @@ select
        substr(i.title, 1, 1000) as title,
        r.agent_id,
        substr(a.name, 1, 1000) as agent_name,
-       r.created_at,
-       max(r.created_at, coalesce(i.updated_at, r.created_at)) as since
-from observed_runs r
+       coalesce(r.began_at, i.updated_at) as created_at,
+       max(coalesce(r.began_at, i.updated_at), i.updated_at) as since
+from (
+    select r.id, r.agent_id, case when r.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)) then r.created_at end as began_at,
+           coalesce(r.issue_id, w.issue_id) as issue_id
+    from observed_runs r
+    left join wakes w on w.id = r.wake_id
+    where r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+      and r.status = 'running'
+    union all
+    select r.id, r.agent_id, case when r.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)) then r.created_at end, i.id
+    from issues i
+    join observed_runs r on r.id = i.checkout_run_id
+    where i.status = 'in_progress' and r.issue_id is null and r.wake_id is null and r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+      and r.status = 'running'
+) r
 left join agents a on a.id = r.agent_id
 left join issues i on i.id = r.issue_id
-where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
-  and i.status = 'in_progress';
+where i.status = 'in_progress';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create temp view unserved_continuations as
@@ -479,7 +493,7 @@ create temp view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
@@ -527,10 +541,13 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
+    exists (select 1 from (
+        select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select i.checkout_run_id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') where r.is_live)
         as has_live_run,
     (select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')

@@ -334,7 +334,7 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_live_by_age on runs (created_at, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
@@ -376,6 +376,11 @@ select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p
 union all
 select 'issue', i.id, r.id from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where r.status in ('queued', 'scheduled_retry', 'running');
 
+-- The starts of workers that are over, since a later one has begun. A start in the future is a clock's mistake.
+create view former_workers as
+select w.id from workers w
+where exists (select 1 from workers n where n.name = w.name and n.started_at > w.started_at and n.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
+
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as
 select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
@@ -394,23 +399,23 @@ create trigger log_recovery after insert on recoveries begin
 end;
 
 -- What is continued or escalated has no live run: those whose status still says that they are live are lost. They are closed in the same
--- transaction, so that an old process that lives after all finds its run taken.
+-- transaction, so that an old process that lives after all finds its run taken. A row of the ledger alone ends no run: the trigger asks for the
+-- evidence.
 create trigger close_lost_runs after insert on recoveries when new.kind in ('issue', 'step') and new.action in ('continue', 'escalate') begin
     update runs set status = 'interrupted', finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
     where id in (select r.id from subject_runs s join observed_runs r on r.id = s.id
-                 where s.kind = new.kind and s.subject_id = new.subject_id and (r.lost is not null or r.heartbeat_at is not null));
+                 where s.kind = new.kind and s.subject_id = new.subject_id
+                   and (r.lost is not null
+                        or r.lease_seconds is null
+                           and r.heartbeat_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('-%f seconds', coalesce(
+                               (select json_extract(s.policy, '$.run_silent_after_seconds') from sweeps s where s.id = new.sweep_id),
+                               (select p.run_silent_after_seconds from policy p))))));
 end;
 
--- When a worker starts again, all runs of its earlier starts are lost. A start in the future is a clock's mistake.
-create trigger lose_runs after insert on workers when new.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') begin
-    update runs set lost = 'its worker has started again'
-    where status in ('queued', 'scheduled_retry', 'running')
-      and worker_id in (select w.id from workers w where w.name = new.name and w.started_at < new.started_at);
-end;
-
--- A sign of life of a worker is one of each of its runs.
-create trigger pass_on_heartbeat after update of heartbeat_at on workers begin
-    update runs set heartbeat_at = new.heartbeat_at where worker_id = new.id and status = 'running';
+-- A sign of life of a worker is one of each of its runs, unless these have shown a later one.
+create trigger pass_on_heartbeat after update of heartbeat_at on workers when new.heartbeat_at is not null begin
+    update runs set heartbeat_at = new.heartbeat_at
+    where worker_id = new.id and status in ('queued', 'scheduled_retry', 'running') and (heartbeat_at < new.heartbeat_at) is not false;
 end;
 
 -- Notes for a daemon that listens when a run of an issue or a step has ended, or is lost: the latest thousand ends.
@@ -422,14 +427,23 @@ when old.status in ('queued', 'scheduled_retry', 'running')
     select new.issue_id where new.issue_id is not null union all select new.plan_step_id where new.plan_step_id is not null;
     delete from run_ends where id <= (select max(id) from run_ends) - 1000;
 end;
+-- When a worker starts again, all runs of its earlier starts are lost.
+create trigger note_lost_runs after insert on workers begin
+    insert into run_ends (subject_id)
+    select id.value from workers w join runs r on r.worker_id = w.id, json_each(json_array(r.issue_id, r.plan_step_id)) id
+    where w.name = new.name and w.started_at < new.started_at and r.status in ('queued', 'scheduled_retry', 'running') and id.value is not null;
+    delete from run_ends where id <= (select max(id) from run_ends) - 1000;
+end;
 
 -- facts/shared/both/2026-11-24-001350_observed_runs
 -- The runs, with the evidence that one is lost whose status says that it is live. How long a run that holds no lease may be silent, Rust decides.
 -- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
-       r.heartbeat_at, r.lease_seconds, case when r.status in ('queued', 'scheduled_retry', 'running') then case
+       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end as is_live, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
+            when (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) then 'its worker has started again'
             when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
 from runs r;
 
@@ -469,17 +483,19 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
+  and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 
 -- What the runs of each step say that have not ended by their status: the run names the step, or a wake that names it started the run. One
 -- `union all` of both would be read whole for every step. A run that works on a step works on the plan's issue, too.
 create view worked_steps as
-select s.id, exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
-        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end) as has_live_run,
+select s.id,
+    exists (select 1 from (
+        select r.id from runs r where r.plan_step_id = s.id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id
+    ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') where r.is_live) as has_live_run,
     (select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) from (
         select r.id from runs r where r.plan_step_id = s.id
         union all
@@ -517,12 +533,13 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false))
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false));
 
--- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
--- the future is a clock's mistake. A session at work shows by itself whether it lives.
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
+-- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
+-- or else its wake, or on the issue that it holds, and on that of a step's plan: on the step, if that is in progress.
 create view unheard_runs as
 select
        r.id,
@@ -533,16 +550,32 @@ select
        substr(coalesce(s.title, i.title), 1, 1000) as title,
        r.agent_id,
        substr(a.name, 1, 1000) as agent_name,
-       r.created_at,
-       max(r.created_at, coalesce(s.updated_at, i.updated_at, r.created_at)) as since
-from observed_runs r
+       coalesce(r.began_at, coalesce(s.updated_at, i.updated_at)) as created_at,
+       max(coalesce(r.began_at, coalesce(s.updated_at, i.updated_at)), coalesce(s.updated_at, i.updated_at)) as since
+from (
+    select r.id, r.agent_id, case when r.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)) then r.created_at end as began_at,
+           coalesce(r.issue_id, w.issue_id, (select i.id from issues i where i.id = p.issue_id and i.tenant = p.tenant)) as issue_id,
+           case when s.status = 'in_progress' then s.id end as plan_step_id
+    from observed_runs r
+    left join wakes w on w.id = r.wake_id
+    left join plan_steps s on s.id = coalesce(r.plan_step_id, w.plan_step_id)
+    left join plans p on p.id = s.plan_id
+    where r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+      and r.status in ('queued', 'scheduled_retry', 'running') and (r.status <> 'queued' or r.wake_id is null)
+    union all
+    select r.id, r.agent_id, case when r.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)) then r.created_at end, i.id, null
+    from issues i
+    join observed_runs r on r.id = i.checkout_run_id
+    where i.status = 'in_progress' and r.issue_id is null and r.wake_id is null and r.plan_step_id is null and r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
+      and r.status in ('queued', 'scheduled_retry', 'running') and (r.status <> 'queued' or r.wake_id is null)
+) r
 left join agents a on a.id = r.agent_id
 left join issues i on i.id = r.issue_id
 left join plan_steps s on s.id = r.plan_step_id
 left join plans p on p.id = s.plan_id
-where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 86400)))
-  and coalesce(s.status, i.status) = 'in_progress'
-  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null);
+where coalesce(s.status, i.status) = 'in_progress'
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.tenant = i.tenant and (o.agent_id is null or o.agent_id = r.agent_id)
+                  and o.status = 'active' and o.ended_at is null);
 
 -- The times at which wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
@@ -615,7 +648,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
@@ -672,12 +705,19 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
-        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
-                   where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null
-                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
+    exists (select 1 from (
+        select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
+        union all
+        select i.checkout_run_id
+        union all
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+        where p.issue_id = i.id and p.tenant = i.tenant
+        union all
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+    ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') where r.is_live)
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
     (select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) from (
@@ -960,8 +1000,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -969,10 +1009,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (
         select t.id from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50)) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) limit 1) is not null
+            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and r.lost is null and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) order by r.created_at desc, r.id limit 1) limit 1) is not null
+        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) order by r.created_at desc, r.id limit 1) limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (

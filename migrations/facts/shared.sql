@@ -2,11 +2,13 @@
     for each of the other would cost the product of both numbers. So a few are read, beginning with those that may be at work, in the order of
     the host's indexes, so that PostgreSQL does not read a whole table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
+{#- Whether nobody is at work on a run by a word that is not the lease's: the host's, or that of a worker's new start. -#}
+{%- macro is_over(r) %}({{ r }}.lost is not null{% if native %} or exists (select 1 from former_workers w where w.id = {{ r }}.worker_id){% endif %}){% endmacro -%}
 {#- Whether a run still holds its lease. The first sign of life of a run is its beginning. -#}
 {%- macro holds_lease(r) %}coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) >= {{ before(at_statement, r ~ ".lease_seconds") }}{% endmacro -%}
 {#- A run that has not ended and is not lost; and one of these that need not be heard of: it has never shown a sign of life, or holds a lease. -#}
-{%- macro is_at_work(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null and ({{ r }}.lease_seconds is null or {{ holds_lease(r) }}){% endmacro -%}
-{%- macro is_live(r) %}{{ r }}.status {{ live }} and {{ r }}.lost is null
+{%- macro is_at_work(r) %}{{ r }}.status {{ live }} and not {{ is_over(r) }} and ({{ r }}.lease_seconds is null or {{ holds_lease(r) }}){% endmacro -%}
+{%- macro is_live(r) %}{{ r }}.status {{ live }} and not {{ is_over(r) }}
                 and case when {{ r }}.lease_seconds is null then {{ r }}.heartbeat_at is null else {{ holds_lease(r) }} end{% endmacro -%}
 {#- The last sign of life of a run that has not ended by its status, if a silence makes that run a lost one; and the words for a lost run. -#}
 {%- macro heard_of_at(r) %}case when {{ r }}.lease_seconds is null and {{ r }}.lost is null then {{ r }}.heartbeat_at end{% endmacro -%}

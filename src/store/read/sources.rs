@@ -102,7 +102,7 @@ fn left_issues(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
 
 /// Runs that have been at work for long, and have never shown a sign of life.
 fn unheard_runs(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
-    use unheard_runs::{agent_id, id, kind, since, tenant};
+    use unheard_runs::{agent_id, created_at, id, kind, since, tenant};
     if !is_readable(db, "unheard_runs")? {
         return Ok((Vec::new(), 0));
     }
@@ -111,14 +111,14 @@ fn unheard_runs(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         owned!(all, tenant, agent_id, inquiry.owner.names())
     };
     let later = after!(all(), inquiry.page.after(ItemSource::Run), since, id);
-    let rows: Vec<(Id, LossyText, SubjectRow, RawInstant)> = later
+    let rows: Vec<(Id, LossyText, SubjectRow, RawInstant, RawInstant)> = later
         .order((since, id))
         .limit(inquiry.page.rows())
-        .select((id, kind, subject_columns!(unheard_runs), since))
+        .select((id, kind, subject_columns!(unheard_runs), created_at, since))
         .load(db)?;
     let total = inquiry.page.total(rows.len(), || all().count().get_result(db))?;
-    let placed = rows.into_iter().map(|(run, its_kind, subject, at)| {
-        let age = Age::at(Some(&at), inquiry.now);
+    let placed = rows.into_iter().map(|(run, its_kind, subject, began, at)| {
+        let age = Age::at(Some(&began), inquiry.now);
         let why = describe_unheard(&run, age.since.map_or(inquiry.limits.run_silent_after, |at| inquiry.now - at));
         let subject = subject.into_linked(Kind::parse(&its_kind.0), inquiry.links);
         let item = Item::new(ItemKind::UnheardRun, Need::UnheardRun, subject, age, why);

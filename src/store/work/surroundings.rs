@@ -110,13 +110,11 @@ pub fn agents_woken(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<Id>> {
     wakes::table.filter(wakes::id.eq_any(wakes_of)).select(wakes::agent_id).load(db)
 }
 
-/// The runs that have shown no sign of life for longer than a limit, and never any. A run is younger than what it works
-/// on may be; and by its beginning, an index finds the old ones.
+/// The runs that have shown no sign of life for longer than a limit, and never any.
 macro_rules! all_unheard {
     ($after:expr, $now:expr) => {{
         use $crate::store::db::schema::unheard_runs::columns;
-        let limit = $now - $after;
-        unheard_runs::table.filter(columns::created_at.lt(Instant(limit))).filter(columns::since.lt(Instant(limit)))
+        unheard_runs::table.filter(columns::since.lt(Instant($now - $after)))
     }};
 }
 pub(in crate::store) use all_unheard;
@@ -147,11 +145,11 @@ pub const UNSTARTED: &str = "todo";
 /// People are notified of so many by one event in one sweep, the oldest first.
 const AT_ONCE_MAX: i64 = 100;
 
-/// The condition that nobody was notified by an event of the subject of a row, since that began.
-fn is_new(event: Event, relation: &str) -> SqlLiteral<Bool> {
+/// The condition that nobody was notified by an event of the subject of a row, since that began: at this column's time.
+fn is_new(event: Event, relation: &str, began: &str) -> SqlLiteral<Bool> {
     sql::<Bool>(&format!(
         "NOT EXISTS (SELECT 1 FROM notifications n WHERE n.event = '{}' AND n.subject_id = {relation}.subject_id \
-         AND n.created_at >= {relation}.since)",
+         AND n.created_at >= {relation}.{began})",
         event.name()
     ))
 }
@@ -166,8 +164,8 @@ pub fn has_view(db: &mut Db, view: &str) -> QueryResult<bool> {
 pub fn unnotified_runs(db: &mut Db, of_tenant: Option<&str>, after: TimeDelta) -> QueryResult<Vec<(Kind, LeftWork)>> {
     use unheard_runs::*;
     let now = db.now()?;
-    let new = all_unheard!(after, now).filter(is_new(Event::RunUnheard, "unheard_runs"));
-    let new = new.select(((subject_id, tenant, identifier, title, agent_name), kind, id, since));
+    let new = all_unheard!(after, now).filter(is_new(Event::RunUnheard, "unheard_runs", "created_at"));
+    let new = new.select(((subject_id, tenant, identifier, title, agent_name), kind, id, created_at));
     let all = new.order((since, id)).limit(AT_ONCE_MAX).into_boxed();
     type Row = ((Id, LossyText, Option<LossyText>, LossyText, Option<LossyText>), LossyText, Id, RawInstant);
     let rows: Vec<Row> = owned!(all, tenant, agent_id, (of_tenant, None)).load(db)?;
@@ -196,7 +194,8 @@ pub fn unnotified(
     let mut unnotified = Vec::new();
     for &(event, of_status) in wanted {
         let columns = (subject_id, tenant, identifier, title, agent_name, reason);
-        let new = left_issues::table.select(columns).filter(status.eq(of_status)).filter(is_new(event, "left_issues"));
+        let new = left_issues::table.select(columns).filter(status.eq(of_status));
+        let new = new.filter(is_new(event, "left_issues", "since"));
         let all = new.order((since, subject_id)).limit(AT_ONCE_MAX).into_boxed();
         let owned = owned!(all, tenant, agent_id, (of_tenant, None));
         unnotified.extend(owned.load(db)?.into_iter().map(|issue| (event, issue)));

@@ -12,7 +12,7 @@ use crate::support::wait::wait_until;
 use crate::support::world::{On, World, on_each_database};
 
 /// An issue on which a run has been at work for 50 minutes, with more of the run's columns.
-fn at_work(world: &mut World, columns: &str) -> (Id, Id) {
+pub fn at_work(world: &mut World, columns: &str) -> (Id, Id) {
     let agent = world.agent("running");
     let issue = world.orphan(&agent);
     let run = world.issue_run(&issue, &agent, "running", 50);
@@ -21,14 +21,14 @@ fn at_work(world: &mut World, columns: &str) -> (Id, Id) {
 }
 
 /// A start of a worker, so many minutes ago.
-fn start(world: &mut World, name: &str, minutes: i64) -> Id {
+pub fn start(world: &mut World, name: &str, minutes: i64) -> Id {
     let (id, started) = (Id::generate(), world.ago(minutes));
     world.run(&format!("insert into workers (id, name, started_at) values ('{id}', '{name}', {started})"));
     id
 }
 
 /// A sign of life so many minutes ago, as an assignment.
-fn heard_of(world: &World, minutes: i64) -> String {
+pub fn heard_of(world: &World, minutes: i64) -> String {
     format!("heartbeat_at = {}", world.ago(minutes))
 }
 

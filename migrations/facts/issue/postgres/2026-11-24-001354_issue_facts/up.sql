@@ -35,14 +35,7 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from runs r where r.issue_id = i.id and {{ is_live("r") }})
-{%- if steps %}
-        -- A scalar subquery: PostgreSQL could plan a join that begins with the live runs of all tenants, anew for every issue.
-        or (select s.id from plans p join plan_steps s on s.plan_id = p.id
-            where p.issue_id = i.id and p.tenant = i.tenant
-              and (select r.id from worked_steps r where r.id = s.id and r.has_live_run limit 1) is not null limit 1) is not null
-{%- endif %}
-        or coalesce((select {{ is_live("r") }} from runs r where r.id = i.checkout_run_id), false)
+    coalesce(unended.has_live_run, false)
 {%- if sessions %}
         or {{ has_session("active") }}
 {%- endif %}
@@ -101,7 +94,8 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
-    select max({{ heard_of_at("r") }}) as heard_of_at, max({{ lost_run("r") }}) as lost_run from {{ unended_runs() }}
+    select bool_or(r.is_live) as has_live_run, max({{ heard_of_at("r") }}) as heard_of_at, max({{ lost_run("r") }}) as lost_run
+    from {{ unended_runs() }}
 ) unended on true
 left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,

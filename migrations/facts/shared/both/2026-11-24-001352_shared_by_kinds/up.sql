@@ -47,19 +47,44 @@ where w.status in ('queued', 'deferred', 'claimed')
 {%- endif %};
 {%- endif %}
 
--- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A sign of life that lies far in
--- the future is a clock's mistake. A session at work shows by itself whether it lives.
+-- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
+-- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
+-- or else its wake, or on the issue that it holds, and on that of a step's plan: on the step, if that is in progress.
+{%- set far = after(at_statement, 86400) %}
+{%- set seen_at = "coalesce(s.updated_at, i.updated_at)" if steps else "i.updated_at" %}
+{%- set is_unheard %}r.lost is null and (r.heartbeat_at is null and r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) > {{ far }})
+      and {% if native %}r.status {{ live }} and (r.status <> 'queued' or r.wake_id is null){% else %}r.status = 'running'{% endif %}{% endset %}
 create view unheard_runs as
 select
     {{- work_of("r") }}
-       r.created_at,
-       {{ greatest }}(r.created_at, coalesce({{ "s.updated_at, " if steps }}i.updated_at, r.created_at)) as since
-from observed_runs r
+       coalesce(r.began_at, {{ seen_at }}) as created_at,
+       {{ greatest }}(coalesce(r.began_at, {{ seen_at }}), {{ seen_at }}) as since
+from (
+    select r.id, r.agent_id, case when r.created_at <= {{ far }} then r.created_at end as began_at,
+{%- if steps %}
+           coalesce(r.issue_id, w.issue_id, (select i.id from issues i where i.id = p.issue_id and i.tenant = p.tenant)) as issue_id,
+           case when s.status = 'in_progress' then s.id end as plan_step_id
+{%- else %}
+           coalesce(r.issue_id, w.issue_id) as issue_id
+{%- endif %}
+    from observed_runs r
+    left join wakes w on w.id = r.wake_id
+{%- if steps %}
+    left join plan_steps s on s.id = coalesce(r.plan_step_id, w.plan_step_id)
+    left join plans p on p.id = s.plan_id
+{%- endif %}
+    where {{ is_unheard }}
+    union all
+    select r.id, r.agent_id, case when r.created_at <= {{ far }} then r.created_at end, i.id{% if steps %}, null{% endif %}
+    from issues i
+    join observed_runs r on r.id = i.checkout_run_id
+    where i.status = 'in_progress' and r.issue_id is null and r.wake_id is null{% if steps %} and r.plan_step_id is null{% endif %} and {{ is_unheard }}
+) r
 {{- join_work("r", "left join") }}
-where r.status = 'running' and r.lost is null and r.lease_seconds is null and (r.heartbeat_at is null or r.heartbeat_at > {{ after(at_statement, 86400) }})
-  and {{ "coalesce(s.status, i.status)" if steps else "i.status" }} = 'in_progress'
+where {{ "coalesce(s.status, i.status)" if steps else "i.status" }} = 'in_progress'
 {%- if sessions %}
-  and not exists (select 1 from sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null)
+  and not exists (select 1 from sessions o where o.issue_id = i.id and o.tenant = i.tenant and (o.agent_id is null or o.agent_id = r.agent_id)
+                  and o.status = 'active' and o.ended_at is null)
 {%- endif %};
 {%- if "wake_pickups" not in brings %}
 

@@ -48,8 +48,8 @@ where w.status in ('queued', 'deferred', 'claimed')
     ) o {{ those_of("observed_runs", "r", "r.id = o.id and r.status " ~ live) }}
 {%- endmacro %}
 create view worked_steps as
-select s.id, exists (select 1 from runs r where r.plan_step_id = s.id and {{ is_live("r") }})
-        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id and {{ is_live("r") }}) as has_live_run,
+select s.id,
+    exists (select 1 from {{ of_step() }} where r.is_live) as has_live_run,
     (select max({{ heard_of_at("r") }}) from {{ of_step() }}) as heard_of_at,
     (select max({{ lost_run("r") }}) from {{ of_step() }}) as lost_run
 from plan_steps s;

@@ -1,5 +1,6 @@
 drop view host_behavior;
 drop view session_watchers;
+drop view former_workers;
 drop view subject_runs;
 drop table activity;
 drop table comments;

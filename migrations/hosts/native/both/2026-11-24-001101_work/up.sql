@@ -176,7 +176,7 @@ create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_running on runs (created_at, id) where status = 'running';
+create index runs_live_by_age on runs (created_at, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
@@ -217,6 +217,11 @@ select '{{ kind }}', {{ subject }}, r.id from {{ from }} join runs r on r.plan_s
 union all
 select '{{ kind }}', {{ subject }}, r.id from {{ from }} join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id where {{ live }}
 {%- endfor %};
+
+-- The starts of workers that are over, since a later one has begun. A start in the future is a clock's mistake.
+create view former_workers as
+select w.id from workers w
+where exists (select 1 from workers n where n.name = w.name and n.started_at > w.started_at and n.started_at <= {{ at_statement }});
 
 -- The watchers that examine sessions besides sweeps.
 create view session_watchers as
