@@ -869,9 +869,9 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select from worked_steps r where r.id = s.id and r.has_live_run) as has_live_run,
-    (select max(r.heard_of_at) from worked_steps r where r.id = s.id) as run_heard_of_at,
-    (select max(r.lost_run) from worked_steps r where r.id = s.id) as lost_run,
+    coalesce(unended.has_live_run, false) as has_live_run,
+    unended.heard_of_at as run_heard_of_at,
+    unended.lost_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
@@ -927,6 +927,10 @@ left join lateral (
         ) w
     ) c
 ) pending on true
+left join lateral (
+    select bool_or(r.has_live_run) as has_live_run, max(r.heard_of_at) as heard_of_at, max(r.lost_run) as lost_run
+    from worked_steps r where r.id = s.id
+) unended on true
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 cross join lateral (
     select greatest(
