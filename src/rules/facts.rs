@@ -173,6 +173,11 @@ impl UnendedRuns {
     pub(super) fn are_live(&self, now: DateTime<Utc>, policy: &Policy) -> bool {
         self.has_live_run || self.heard_of_at.is_some_and(|heard| now - heard <= policy.run_silent_after)
     }
+
+    /// Is a run of it lost, and none at work?
+    pub(super) fn are_lost(&self, now: DateTime<Utc>, policy: &Policy) -> bool {
+        (self.lost.is_some() || self.heard_of_at.is_some()) && !self.are_live(now, policy)
+    }
 }
 
 /// The clause that no run is live; `last_end` says how the last one ended, if that is known.

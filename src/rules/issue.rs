@@ -54,9 +54,7 @@ pub struct IssueFacts {
 
 impl Facts for IssueFacts {
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
-        let grace = self.grace(policy);
-        let is_quiet = self.history.is_quiet_for_longer_than(grace);
-        let clauses = vec![
+        let mut clauses = vec![
             in_progress(&self.status),
             Clause::new(
                 "no person has it",
@@ -76,14 +74,9 @@ impl Facts for IssueFacts {
                 self.host_plan.as_deref().unwrap_or("yes"),
                 self.host_plan.clone().map(Reason::HostPlans),
             ),
-            self.host_has_had_its_time(),
-            Clause::new(
-                format!("it is idle for longer than {}", HumanDuration(grace)),
-                self.history.describe_idleness(),
-                (!is_quiet).then_some(Reason::Recent),
-            )
-            .demanding_patience(),
         ];
+        clauses.extend(self.host_has_had_its_time(policy));
+        clauses.push(self.is_idle_for_long(policy));
         (Finding::Orphaned, clauses)
     }
 
@@ -108,23 +101,38 @@ impl Facts for IssueFacts {
 }
 
 impl IssueFacts {
-    /// A host that is about to queue what follows a run does not look for what others queue meanwhile.
-    fn host_has_had_its_time(&self) -> Clause {
+    /// A host that is about to queue what follows a run does not look for what others queue meanwhile. None: no run has
+    /// ended, but one is lost.
+    fn host_has_had_its_time(&self, policy: &Policy) -> Option<Clause> {
         let grace = self.run_end_grace;
         let ago = self.last_run_ended_at.map(|ended| self.history.observed_at - ended);
-        Clause::new(
-            format!("its last run ended longer than {}s ago", grace.num_milliseconds() as f64 / 1000.0),
-            ago.map_or("none has ended".to_owned(), |ago| format!("{} ago", HumanDuration(ago))),
-            ago.is_some_and(|ago| ago <= grace).then_some(Reason::Recent),
-        )
+        let is_there = ago.is_some() || !self.runs.are_lost(self.history.observed_at, policy);
+        is_there.then(|| {
+            Clause::new(
+                format!("its last run ended longer than {}s ago", grace.num_milliseconds() as f64 / 1000.0),
+                ago.map_or("none has ended".to_owned(), |ago| format!("{} ago", HumanDuration(ago))),
+                ago.is_some_and(|ago| ago <= grace).then_some(Reason::Recent),
+            )
+        })
     }
 
-    /// For how long it must be idle: no time if its run is lost, with which nobody goes on. That a run has ended is a
-    /// reason to look sooner only if the row of a run says so: whoever may connect can send a notification.
+    /// Nobody goes on with a run that is lost: then it must be idle for no time at all.
+    fn is_idle_for_long(&self, policy: &Policy) -> Clause {
+        let (grace, demand) = match &self.runs.lost {
+            Some(_) => (TimeDelta::zero(), "a run of it is lost, so there is no grace".to_owned()),
+            None => {
+                let grace = self.grace(policy);
+                (grace, format!("it is idle for longer than {}", HumanDuration(grace)))
+            }
+        };
+        let is_quiet = self.history.is_quiet_for_longer_than(grace);
+        let failure = (!is_quiet).then_some(Reason::Recent);
+        Clause::new(demand, self.history.describe_idleness(), failure).demanding_patience()
+    }
+
+    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so:
+    /// whoever may connect can send a notification.
     fn grace(&self, policy: &Policy) -> TimeDelta {
-        if self.runs.lost.is_some() {
-            return TimeDelta::zero();
-        }
         let just_ended = |ended: DateTime<Utc>| self.history.observed_at - ended <= policy.orphan_grace;
         match policy.grace_after_run {
             Some(grace) if self.last_run_ended_at.is_some_and(just_ended) => grace.min(policy.orphan_grace),

@@ -62,6 +62,26 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
 }
 
 #[rstest]
+#[case::by_its_lease(
+    UnendedRuns { lost: Some("run 01a22ef1, its lease has run out".to_owned()), ..UnendedRuns::default() },
+    [
+        "✓ its host is done with its last run: yes",
+        "✓ a run of it is lost, so there is no grace: 1h, since 2027-01-15 07:00:00 UTC",
+    ]
+)]
+#[case::by_its_silence(
+    UnendedRuns { heard_of_at: Some(at(-61)), ..UnendedRuns::default() },
+    [
+        "✓ its host is done with its last run: yes",
+        "✓ it is idle for longer than 2m: 1h, since 2027-01-15 07:00:00 UTC",
+    ]
+)]
+fn of_a_run_that_is_lost_and_not_ended_no_end_is_spoken(#[case] runs: UnendedRuns, #[case] last: [&str; 2]) {
+    let shown = shown(&IssueFacts { runs, ..orphan() });
+    assert_eq!(shown[shown.len() - 2..], last);
+}
+
+#[rstest]
 #[case::done(IssueFacts { status: "in_review".to_owned(), ..orphan() }, "✗ it is in progress: in review")]
 #[case::a_person_has_it(IssueFacts { assigned_to_user: true, ..orphan() }, "✗ no person has it: a person")]
 #[case::nobody_has_it(IssueFacts { assignee: Assignee::Nobody, ..orphan() }, "✗ an agent is assigned: nobody")]
