@@ -218,10 +218,12 @@ on_each_database! {
         world.pass(10);
         let ended = heard_of(world, 7);
         world.run(&format!("update runs set lease_seconds = 60, {ended} where status = 'running'"));
+        let last = Id(world.text("id", "runs where status = 'running'").expect("the run of the wake"));
 
         assert_eq!(world.sweep().outcome(&issue), "escalated");
         assert_eq!(world.count("runs where status = 'interrupted'"), 2);
-        assert_eq!(world.count("comments where body like '%its lease has run out, and is lost%'"), 1);
+        let said = format!("Its last run is lost: \"`run {}, its lease has run out`\".", name(&last));
+        assert_eq!(world.count(&format!("comments where body like '%{said}%'")), 1);
     }
 
     /// P19
