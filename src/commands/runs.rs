@@ -1,6 +1,6 @@
 //! `sweep run …`: what the program that runs an agent does about its run, in sweep's own tables, from a shell script.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use diesel::QueryResult;
 use serde_json::json;
 
@@ -43,12 +43,13 @@ pub fn run(command: RunCommand, layout: Layout, environment: &Environment) -> Re
 
 /// Changes a run that is still running.
 fn change(opened: &mut OpenDatabase, name: &str, body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>) -> Result<()> {
-    let lost = || some_failed(format!("the run {} is not running any more: nothing was changed", redact(name)));
-    let changed = opened.change(|db, _| {
-        let Some(id) = IdType::of(db)?.parse(name) else { return Ok(None) };
-        Ok(Some(body(db, &id)?))
+    let shown = redact(name);
+    let (is_changed, is_there) = opened.change(|db, _| {
+        let Some(id) = IdType::of(db)?.parse(name) else { return Ok((false, false)) };
+        let is_changed = body(db, &id)?;
+        Ok((is_changed, is_changed || runs::is_there(db, &id)?))
     })?;
-    let is_changed = changed.with_context(|| usage(format!("{}: expected the id of a run", redact(name))))?;
-    ensure!(is_changed, lost());
+    ensure!(is_there, usage(format!("there is no run {shown} in this database")));
+    ensure!(is_changed, some_failed(format!("the run {shown} is not running any more: nothing was changed")));
     Ok(())
 }

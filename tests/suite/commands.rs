@@ -18,4 +18,5 @@ mod mcp;
 mod quarantine;
 mod reads;
 mod roles;
+mod runs;
 mod status;

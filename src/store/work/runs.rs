@@ -2,6 +2,7 @@
 //! lives, and ends that. Each write repeats that the run is still its own: what a sweep has taken, no one changes.
 
 use chrono::TimeDelta;
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel::sql_types::Nullable;
@@ -81,6 +82,11 @@ pub fn begin(db: &mut Db, lease: Option<TimeDelta>) -> QueryResult<Option<(Id, T
 #[diesel::dsl::auto_type(no_type_alias)]
 fn own(run: &Id) -> _ {
     runs::table.filter(runs::id.eq(run)).filter(runs::status.eq("running"))
+}
+
+/// Is there such a run, at work or not?
+pub fn is_there(db: &mut Db, run: &Id) -> QueryResult<bool> {
+    select(exists(runs::table.filter(runs::id.eq(run)))).get_result(db)
 }
 
 /// Notes a sign of life. False: the run is not running any more.
