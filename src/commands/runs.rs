@@ -24,9 +24,15 @@ pub fn run(command: RunCommand, layout: Layout, environment: &Environment) -> Re
                 let begun = opened.change(|db, _| Ok(runs::begin(db, flags.lease)?))?;
                 Ok(Some(begun.ok_or_else(|| some_failed("no wake is queued"))?))
             }
-            RunCommand::Heartbeat { run } => change(opened, &run, runs::note_heartbeat).map(|()| None),
+            RunCommand::Heartbeat { run } => {
+                change(opened, &run, runs::note_heartbeat)?;
+                layout.confirm_done("", "run heartbeat", &[redact(&run)]);
+                Ok(None)
+            }
             RunCommand::End { run, status, done } => {
-                change(opened, &run, |db, id| runs::end(db, id, status, done)).map(|()| None)
+                change(opened, &run, |db, id| runs::end(db, id, status, done))?;
+                layout.confirm_done("", "run end", &[redact(&run)]);
+                Ok(None)
             }
         }
     })?;

@@ -8,7 +8,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// The fields that tell one document from another, each with its schema. The first field that a document has counts.
-pub const DOCUMENTS: [(&str, &str); 22] = [
+pub const DOCUMENTS: [(&str, &str); 23] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),
@@ -28,6 +28,7 @@ pub const DOCUMENTS: [(&str, &str); 22] = [
     ("hosts", "hosts"),
     ("holds", "certificate"),
     ("done", "done"),
+    ("run", "run"),
     // The counts in a sweep's row of the ledger.
     ("sessions", "counts"),
     ("issues", "counts"),
