@@ -28,6 +28,9 @@ fn the_fields_in_the_document_are_those_of_the_schemas() {
     let (page, schemas) = (Page::load("docs/json.md"), json::schemas());
     assert_eq!(SECTIONS.len(), schemas.len());
     let (before, made) = page.text.split_once(MADE_BELOW).expect("the line below which all is made");
+    for name in schemas.keys() {
+        assert!(before.contains(&format!("(schemas/{name})")), "no row of the first table leads to {name}");
+    }
     let sections: String = SECTIONS.iter().map(|name| section(&schemas[&format!("{name}.schema.json")])).collect();
     if is_blessing() {
         std::fs::write(&page.path, format!("{before}{MADE_BELOW}{sections}")).expect("a page");
