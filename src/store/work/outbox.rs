@@ -50,12 +50,23 @@ pub enum Event {
 }
 
 impl Event {
+    pub const ALL: &[Event] = <Event as VariantArray>::VARIANTS;
+
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     pub fn parse(name: &str) -> Option<Event> {
         name.parse().ok()
+    }
+
+    /// The event with which it may be sent together; none: it tells of many already.
+    fn group(self) -> Option<Event> {
+        match self {
+            Event::Escalated | Event::SessionStuck | Event::HostBlocked | Event::Unstarted => Some(Event::Escalated),
+            Event::RunUnheard | Event::Quarantined | Event::Recovered | Event::Abandoned => Some(self),
+            Event::GuardStopped | Event::WakesStuck => None,
+        }
     }
 
     /// That a subject of this kind needs a person.
@@ -271,10 +282,6 @@ pub const ALONE_MAX: i64 = 5;
 /// A digest names so many, the oldest.
 pub const NAMED_MAX: i64 = 10;
 
-/// What may be sent together.
-const GROUPS: [&[Event]; 4] =
-    [&[Event::Escalated, Event::SessionStuck], &[Event::Quarantined], &[Event::Recovered], &[Event::Abandoned]];
-
 /// The first pause is longer than a request may take: nobody else sends what is under way.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(15);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
@@ -387,8 +394,13 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
             waiting!(destination).filter(notifications::message_id.is_null()).filter(is_due(now))
         };
     }
-    for events in GROUPS {
-        let is_of_group = || notifications::event.eq_any(events.iter().map(|event| event.name()));
+    for &first in Event::ALL {
+        let events = Event::ALL.iter().filter(|event| event.group() == Some(first)).map(|event| event.name());
+        let events: Vec<&str> = events.collect();
+        if events.is_empty() {
+            continue;
+        }
+        let is_of_group = || notifications::event.eq_any(events.iter().copied());
         if ALONE_MAX < new!().filter(is_of_group()).count().get_result(db)? {
             let together = notifications::message_id.eq(Some(Id::generate()));
             diesel::update(new!().filter(is_of_group())).set(together).execute(db)?;

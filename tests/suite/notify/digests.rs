@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sweep::cycle::CycleOptions;
-use sweep::rules::Policy;
+use sweep::rules::{Id, Policy};
 use sweep::sweep::Options;
 
 use super::text;
@@ -62,6 +62,39 @@ on_each_database! {
         let reported = receiver.received();
         assert_eq!(reported.len(), 1, "{reported:?}");
         assert!(text(&reported[0]).starts_with("sweep: 4 escalated, 2 session stuck\n• "), "{reported:?}");
+    }
+
+    /// A host without signs of life may have as many of these as it has runs.
+    fn many_runs_without_a_sign_of_life_are_one_message(world) {
+        let (agent, receiver) = (world.agent("running"), Receiver::new());
+        let settings = world.notifying_the_webhook(&receiver);
+        for issue in world.orphans(&agent, 0..7) {
+            world.issue_run(&issue, &agent, "running", 90);
+        }
+        world.pass(20);
+        world.sweep_as(&settings.sweep);
+        deliver(&settings);
+
+        let reported = receiver.received();
+        let counts: Vec<&Value> = reported.iter().map(|message| &message["counts"]).collect();
+        assert_eq!(counts, [&json!({"run_unheard": 7})]);
+    }
+
+    fn what_the_host_leaves_to_a_person_is_sent_with_what_sweeps_do(world) {
+        let receiver = Receiver::new();
+        let settings = world.notifying_the_webhook(&receiver);
+        for event in ["escalated", "session_stuck", "host_blocked", "host_blocked", "unstarted", "unstarted"] {
+            let (id, at) = (Id::generate(), world.ago(0));
+            world.run(&format!(
+                "insert into notifications (id, destination, event, kind, subject_id, sweep_id, details, created_at)
+                 values ('{id}', 'webhook', '{event}', 'issue', '{id}', '{id}', '{{}}', {at})"
+            ));
+        }
+        deliver(&settings);
+
+        let reported = receiver.received();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0]["total"], 6);
     }
 
     /// What was sent together once stays together, whatever was queued meanwhile.
