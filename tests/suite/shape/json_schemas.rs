@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use sweep::store::work::outbox::Event;
 
+use super::documents::Page;
 use crate::support::json::{DOCUMENTS, LINES, find_violations, parse_valid, schema_file, schemas};
 use crate::support::program::sweep;
 
@@ -64,6 +66,18 @@ fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn a_webhooks_message_and_its_page_have_every_event() {
+    let message = &schemas()[&schema_file("message")]["properties"];
+    let events: Vec<&str> = Event::ALL.iter().map(|event| event.name()).collect();
+    assert_eq!(message["counts"]["propertyNames"]["enum"], json!(events));
+    assert_eq!(message["notifications"]["items"]["properties"]["event"]["enum"], json!(events));
+    let page = Page::load("docs/notifications.md").text;
+    for event in events {
+        assert!(page.contains(&format!("\n| `{event}` |")), "{event} has no row in the table of events");
     }
 }
 
