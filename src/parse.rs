@@ -46,7 +46,7 @@ pub fn after(value: &str) -> Parsed<After> {
 
 /// PostgreSQL takes no more milliseconds than fit into 32 bits, and nobody waits that long.
 pub fn statement_timeout(value: &str) -> Parsed<TimeDelta> {
-    duration_within(value, MILLISECOND, TimeDelta::days(1), "of at least 1ms and at most 1day")
+    duration_within(value, MILLISECOND, TimeDelta::days(1), "of at least 1ms and at most 1d")
 }
 
 /// The candidates leave out a session that made progress within the last second; and its supervisor needs a moment.

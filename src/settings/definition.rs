@@ -226,7 +226,7 @@ macro_rules! written {
     };
 }
 written! {
-    TimeDelta: |time| humantime::format_duration(time.to_std().unwrap_or_default()).to_string(),
+    TimeDelta: |time| written_duration(*time),
     After: |after| match after {
         After::Off => "off".to_owned(),
         After::Time(time) => time.written(),
@@ -247,6 +247,14 @@ written! {
     Escalation: |escalation| parse::ESCALATION.name(*escalation).to_owned(),
 }
 
+/// `1d 30m`, in the units of the documents: humantime's own words are `1day`, and `1month 14days` for 45 days.
+fn written_duration(time: TimeDelta) -> String {
+    let (days, rest) = (time.num_days(), time - TimeDelta::days(time.num_days()));
+    let rest = (days == 0 || !rest.is_zero()).then(|| humantime::format_duration(rest.to_std().unwrap_or_default()));
+    let days = (0 < days).then(|| format!("{days}d"));
+    days.into_iter().chain(rest.map(|rest| rest.to_string())).collect::<Vec<_>>().join(" ")
+}
+
 impl<T: Written> Written for Option<T> {
     fn written(&self) -> String {
         self.as_ref().map(T::written).unwrap_or_default()
@@ -256,5 +264,21 @@ impl<T: Written> Written for Option<T> {
 impl<T: Written> Written for [T] {
     fn written(&self) -> String {
         self.iter().map(T::written).collect::<Vec<_>>().join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TimeDelta, Written};
+    use crate::parse::duration;
+
+    #[test]
+    fn a_duration_is_written_as_the_documents_write_it_and_read_again() {
+        for text in ["0s", "500ms", "90s", "30m", "1h 30m", "1d", "1d 500ms", "45d", "400d 1s"] {
+            let time = TimeDelta::from_std(humantime::parse_duration(text).expect("a duration")).expect("a duration");
+            let written = time.written();
+            assert_eq!(written, text.replace("90s", "1m 30s"));
+            assert_eq!(duration(&written).unwrap_or_default(), time, "{text}");
+        }
     }
 }

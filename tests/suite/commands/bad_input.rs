@@ -101,7 +101,7 @@ mod arguments {
     #[rstest]
     #[case::zero("--limit 0", "--limit 0: expected a whole number from 1")]
     #[case::no_number("--limit x", "--limit x: expected a whole number from 1")]
-    #[case::a_statement_timeout_that_the_server_refuses("--set statement_timeout=30d", "and at most 1day")]
+    #[case::a_statement_timeout_that_the_server_refuses("--set statement_timeout=30d", "and at most 1d")]
     #[case::no_value("--limit", "--limit: its value is missing")]
     #[case::too_many_connections("--set connections=65", "--set connections=65: expected a whole number from 1 to 64")]
     #[case::another_kind("--only plans", "--only plans: expected sessions, issues or steps")]
