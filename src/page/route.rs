@@ -103,7 +103,9 @@ impl Route {
                 ("state", View::List { filter, .. }) => filter.states.push(BoardState::parse(&value)?),
                 ("tenant", View::List { filter, .. }) => filter.scope.tenant = Some(value),
                 ("agent", View::List { filter, .. }) => filter.scope.agent = Some(value),
-                ("plan", View::List { filter, .. }) => filter.plan = Some(value),
+                ("plan", View::List { filter, .. }) if filter.kind.is_none_or(|kind| kind == Kind::Step) => {
+                    filter.plan = Some(value);
+                }
                 ("q", View::List { filter: WorkFilter { name, .. }, .. } | View::Plans { name, .. }) => {
                     *name = Some(value).filter(|name| !name.trim().is_empty());
                 }
@@ -338,6 +340,8 @@ mod tests {
         }
         let found = read("/sessions?q=a+b%2B&state=active&x=y").map(|route| route.to_string());
         assert_eq!(found.as_deref(), Some("/sessions?state=active&q=a%20b%2B"));
+        let of_plan = ["/issues", "/sessions"].map(|list| read(&format!("{list}?plan=1")).map(|to| to.to_string()));
+        assert_eq!(of_plan, ["/issues", "/sessions"].map(|list| Some(list.to_owned())), "only steps are a plan's");
         assert_eq!(read("//sweeps/?refresh=on").map(|route| route.to_string()).as_deref(), Some("/sweeps"));
     }
 }
