@@ -179,14 +179,17 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
 }
 
 /// Refuses a database where nothing says that a run has ended. A host whose runs notify only after `sweep migrate
-/// --with-listen` may not have been prepared so.
+/// --with-listen` may not have been prepared so, and somebody may have disabled the trigger.
 pub fn refuse_silence(db: &mut Db, host: &Host) -> Result<()> {
     const IS_NOTIFYING: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
         to_regproc('sweep.notify_of_run_end'))";
     let (says_so, why) = match db {
         Db::Postgres(db) => (
-            host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?,
-            "nothing notifies of runs that end: run `sweep migrate --with-listen`",
+            diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?,
+            match host.is_native() {
+                true => "nothing notifies of runs that end: the trigger notify_of_run_end on runs is gone or disabled",
+                false => "nothing notifies of runs that end: run `sweep migrate --with-listen`",
+            },
         ),
         Db::Sqlite(_) => (
             catalog::exists(db, "run_ends")?,

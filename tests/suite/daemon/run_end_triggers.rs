@@ -8,11 +8,13 @@ use rstest::rstest;
 use sweep::store::connect::listen::{HEARD_MAX, ListenMode, Listener, Source};
 use sweep::store::connect::open::Url;
 
+use crate::support::daemon::{NEVER, daemon};
 use crate::support::databases::{connect, run};
 use crate::support::pooler::Pooler;
 use crate::support::scratch::Role;
 use crate::support::world::{On, World};
 
+const CONFIG: i32 = 78;
 const SOON: Duration = Duration::from_secs(10);
 const BRIEFLY: Duration = Duration::from_millis(300);
 
@@ -60,6 +62,19 @@ fn a_paperclip_that_notifies_nobody_is_found_out() {
     world.run("alter table heartbeat_runs disable trigger sweep_run_ended");
     let refused = format!("{:#}", open(url.clone()).err().expect("a refusal"));
     assert!(refused.contains("nothing notifies of runs that end"), "{refused}");
+}
+
+#[test]
+fn tables_of_sweeps_own_whose_trigger_is_gone_or_disabled_are_found_out() {
+    let mut world = World::new(On::Postgres);
+    let url = Url::parse(&world.url).expect("a URL");
+    assert!(open(url.clone()).is_ok());
+    for spoiled in ["alter table runs disable trigger notify_of_run_end", "drop trigger notify_of_run_end on runs"] {
+        world.run(spoiled);
+        let refused = format!("{:#}", open(url.clone()).err().expect("a refusal"));
+        assert!(refused.contains("the trigger notify_of_run_end on runs is gone or disabled"), "{refused}");
+        daemon(&world.url, NEVER, ["--listen=on"]).run().says_once(CONFIG, &["is gone or disabled"]);
+    }
 }
 
 /// Whatever a run says its issue is, the host can end it.
