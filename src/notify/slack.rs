@@ -142,7 +142,7 @@ fn sentence(beginning: &str, one: &Notification) -> MessageLine {
 
 /// How many notifications there are of each event: `990 escalated, 10 session stuck`.
 fn counts(message: &Message) -> String {
-    let counts = message.counts.iter().map(|(event, n)| format!("{n} {}", humanize(event.name())));
+    let counts = message.counts.iter().map(|(event, n)| format!("{n} {}", Event::in_words(event.name())));
     counts.collect::<Vec<_>>().join(", ")
 }
 

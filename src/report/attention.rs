@@ -102,7 +102,7 @@ fn item(item: &Item) -> String {
     let title = subject.title.as_deref();
     let title = title.map(|title| format!("  {}", cut(&redact(title), CELL_MAX))).unwrap_or_default();
     let whose = subject.agent.as_deref().map(|agent| format!(", {}", redact(agent))).unwrap_or_default();
-    let (what, why) = (humanize(item.what.name()), redact(&item.why));
+    let (what, why) = (item.what.in_words(), redact(&item.why));
     let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(&why);
     let what = paint(&what, item.what.name());
     let mut lines = Vec::new();

@@ -12,6 +12,7 @@ use crate::store::read::overview::{
     Effect, Exemptions, Item, LATE, Notifications, Overview, Status, Stranded, SweepSummary,
 };
 use crate::store::read::plan::{PlanReport, PlanSummary, STEPS_LISTED_MAX, StepReport};
+use crate::store::work::outbox::Event;
 use crate::text::{cut, redact};
 
 /// A schedule that has not succeeded for longer has stopped.
@@ -162,7 +163,7 @@ fn undelivered(notifications: &Notifications) -> String {
         let subject = row.identifier.as_deref().or(row.subject_id.as_ref().map(|id| id.0.as_str()));
         [
             redact(&row.destination),
-            humanize(&redact(&row.event)),
+            Event::in_words(&redact(&row.event)),
             redact(&format!("{} {}", row.kind, subject.unwrap_or("–"))),
             age(row.age.seconds),
             redact(row.last_error.as_deref().unwrap_or_default()),

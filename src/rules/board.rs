@@ -197,8 +197,10 @@ pub enum Need<'a> {
     Crashed,
     /// Work whose agent is gone or rests for good.
     Abandoned,
-    /// A run that has never shown a sign of life, and has been at work for long.
+    /// A run that has never shown a sign of life, and has been at work for long: in sweep's own tables.
     UnheardRun,
+    /// Such a run in a host's tables.
+    UnheardRunOfHost,
     /// A wake that nobody takes up.
     StuckWake,
     /// A row that fails in each sweep.
@@ -226,6 +228,7 @@ pub fn advice(need: Need) -> String {
         }
         Need::Abandoned => ADVICE_ON_A_LOSS,
         Need::UnheardRun => "See whether its process still works. If it does not, end the run.",
+        Need::UnheardRunOfHost => "See whether its process still works. If it does not, end the run in its host.",
         Need::StuckWake => {
             "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
         }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::rules::board::{BoardState, Need, advice};
+use crate::rules::display::humanize;
 use crate::rules::issue::tried;
 use crate::rules::{Id, Kind};
 use crate::store::db::columns::read_many;
@@ -19,6 +20,7 @@ use crate::store::hosts::links::{HostStep, LinkTarget, Remedy};
 use crate::store::read::board::BoardRow;
 use crate::store::read::request::{Cursor, Inquiry, ItemSource};
 use crate::store::read::subject::{Age, SubjectRef};
+use crate::store::work::outbox::UNHEARD_RUN;
 use crate::store::{Db, Nominated, for_kind};
 use crate::text::is_plain;
 
@@ -48,6 +50,9 @@ pub struct Item {
     /// The commands of sweep's own that help, before they are written for a shell.
     #[serde(skip)]
     pub(super) offers: &'static [OfferedCommand],
+    /// The run that it is about, if that is one.
+    #[serde(skip)]
+    pub(super) run: Option<Id>,
     /// The host's own commands, which stand behind them.
     #[serde(skip)]
     pub(super) steps: Vec<HostStep>,
@@ -88,6 +93,11 @@ impl ItemKind {
     pub fn name(self) -> &'static str {
         self.into()
     }
+
+    /// As people read it.
+    pub fn in_words(self) -> String {
+        if self == ItemKind::UnheardRun { UNHEARD_RUN.to_owned() } else { humanize(self.name()) }
+    }
 }
 
 /// A command that may help.
@@ -98,6 +108,7 @@ pub enum OfferedCommand {
     Pause,
     SkipStep,
     Release,
+    EndRun,
     /// A dry run of what is held back.
     DryRun,
     /// A sweep without the guard of what is held back.
@@ -128,6 +139,7 @@ impl Item {
             advice: advice(need),
             commands: Vec::new(),
             offers: &[],
+            run: None,
             steps: Vec::new(),
             heads: None,
         }
@@ -200,6 +212,7 @@ impl Item {
             OfferedCommand::Pause => with("session pause", name?),
             OfferedCommand::SkipStep => with("step skip", name?),
             OfferedCommand::Release => with(&format!("quarantine release {kind}"), &self.subject.id.as_ref()?.0),
+            OfferedCommand::EndRun => with("run end", &self.run.as_ref()?.0).map(|end| format!("{end} interrupted")),
             OfferedCommand::DryRun => part("--dry-run"),
             OfferedCommand::Unguarded => part("--no-guard"),
             OfferedCommand::TestNotification => return Some("sweep notify test".to_owned()),

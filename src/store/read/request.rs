@@ -214,6 +214,8 @@ pub struct Inquiry<'a> {
     pub resume_advice: &'a str,
     /// The type of the host's ids.
     pub id_type: IdType,
+    /// Whether the tables are sweep's own.
+    pub is_native: bool,
     pub now: DateTime<Utc>,
 }
 
@@ -240,7 +242,7 @@ pub fn inquire<T>(
     read: impl FnOnce(&mut Db, &Inquiry) -> Result<T, Refused>,
 ) -> Result<T> {
     let Store { db, host, kinds, .. } = store;
-    let links = &host.links(host_url);
+    let (links, is_native) = (&host.links(host_url), host.is_native());
     snapshot(db, timeouts, |db| {
         let (now, id_type) = (db.now()?, IdType::of(db)?);
         if let Some(place) = page.after.as_ref().filter(|place| !place.is_of(db, id_type)) {
@@ -251,7 +253,7 @@ pub fn inquire<T>(
         let limits = &BoardLimits::read(db)?;
         let advice = host_behavior::table.select(host_behavior::resume_advice).first::<LossyText>(db).optional()?;
         let resume_advice = &advice.map(String::from).unwrap_or_default();
-        let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, now };
+        let inquiry = Inquiry { kinds, owner, page, limits, links, resume_advice, id_type, is_native, now };
         read(db, &inquiry)
     })
 }

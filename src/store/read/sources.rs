@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::board::Need;
-use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::db::lists::{ListPlace, after, owned};
 use crate::store::db::schema::{
@@ -21,7 +20,7 @@ use crate::store::read::request::{Inquiry, ItemSource, Owner, PageRequest};
 use crate::store::read::subject::{Age, SubjectRef, SubjectRow, subject_columns};
 use crate::store::read::sweeper::{HeldWork, Sweeper};
 use crate::store::work::find;
-use crate::store::work::outbox::waiting;
+use crate::store::work::outbox::{Event, waiting};
 use crate::store::work::surroundings::{StuckQuestion, UNSTARTED, all_stuck, all_unheard, describe_unheard, stuck};
 use crate::store::{Db, Label};
 
@@ -121,8 +120,12 @@ fn unheard_runs(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
         let age = Age::at(Some(&began), inquiry.now);
         let why = describe_unheard(&run, age.since.map_or(inquiry.limits.run_silent_after, |at| inquiry.now - at));
         let subject = subject.into_linked(Kind::parse(&its_kind.0), inquiry.links);
-        let item = Item::new(ItemKind::UnheardRun, Need::UnheardRun, subject, age, why);
-        Item { offers: &[OfferedCommand::Explain], ..item }.placed(Some(at), ItemSource::Run, run)
+        let (need, offers): (_, &[OfferedCommand]) = match inquiry.is_native {
+            true => (Need::UnheardRun, &[OfferedCommand::Explain, OfferedCommand::EndRun]),
+            false => (Need::UnheardRunOfHost, &[OfferedCommand::Explain]),
+        };
+        let item = Item::new(ItemKind::UnheardRun, need, subject, age, why);
+        Item { offers, run: Some(run.clone()), ..item }.placed(Some(at), ItemSource::Run, run)
     });
     Ok((placed.collect(), total))
 }
@@ -205,7 +208,7 @@ fn undelivered(db: &mut Db, inquiry: &Inquiry) -> QueryResult<SourceItems> {
     let (rows, total) = failing_from(db, inquiry.now, &from, inquiry.page.rows())?;
     let placed = rows.into_iter().map(|dead| {
         let error = dead.last_error.map(|error| format!(": {error}")).unwrap_or_default();
-        let (event, destination) = (humanize(&dead.event), dead.destination);
+        let (event, destination) = (Event::in_words(&dead.event), dead.destination);
         let how = if dead.is_given_up { "could not be" } else { "has not been" };
         let why = format!("the notification “{event}” {how} delivered to {destination}{error}");
         let (kind, id, identifier) = (Kind::parse(&dead.kind), dead.subject_id, dead.identifier);

@@ -15,12 +15,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use crate::rules::display::humanize;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Db;
 use crate::store::db::schema::notifications;
 use crate::store::db::types::{Bound, Document, Instant, WrittenDocument};
 use crate::store::db::written::{Writes, rows_written};
 use crate::text::{cut, plain, redact, redact_id};
+
+/// What people read of a run that has never shown a sign of life, and has been at work for long.
+pub const UNHEARD_RUN: &str = "run without a sign of life";
 
 /// What people can be notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr, VariantArray)]
@@ -58,6 +62,11 @@ impl Event {
 
     pub fn parse(name: &str) -> Option<Event> {
         name.parse().ok()
+    }
+
+    /// The event of this name, as people read it.
+    pub fn in_words(name: &str) -> String {
+        if name == Event::RunUnheard.name() { UNHEARD_RUN.to_owned() } else { humanize(name) }
     }
 
     /// The event with which it may be sent together; none: it tells of many already.

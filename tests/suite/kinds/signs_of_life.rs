@@ -281,7 +281,10 @@ on_each_database! {
         assert_eq!((item["what"].as_str(), item["why"].as_str()), (Some("unheard_run"), Some(why.as_str())));
         assert_eq!(item["id"].as_str(), Some(issue.0.as_str()));
         let shown = command_at(&world.url, ["attention"]).run().done();
-        assert!(shown.out.contains("without a sign of life"), "{shown}");
+        let words = format!("run without a sign of life for 1h 10m, Ada: {why}");
+        assert!(shown.out.contains(&words), "{shown}");
+        let end = format!("sweep run end {run} interrupted");
+        assert_eq!(item["commands"].as_array().and_then(|all| Some(all.last()?.as_str()? == end)), Some(true), "{item}");
         assert_eq!((world.wakes_for(&issue), world.status("runs", &run).as_str()), (0, "running"));
         world.set_run(&run, "lease_seconds = 86400");
         assert_eq!(world.attention()["items_total"], 0, "its lease says when it is lost");
