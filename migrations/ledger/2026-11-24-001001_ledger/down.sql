@@ -1,8 +1,8 @@
-drop table {{ own }}notifications;
-drop table {{ own }}failures;
-drop table {{ own }}tenant_exemptions;
-drop table {{ own }}exemptions;
-drop table {{ own }}policy;
-drop table {{ own }}recoveries;
-drop table {{ own }}sweeps;
-drop table {{ own }}host;
+drop table if exists {{ own }}notifications;
+drop table if exists {{ own }}failures;
+drop table if exists {{ own }}tenant_exemptions;
+drop table if exists {{ own }}exemptions;
+drop table if exists {{ own }}policy;
+drop table if exists {{ own }}recoveries;
+drop table if exists {{ own }}sweeps;
+drop table if exists {{ own }}host;

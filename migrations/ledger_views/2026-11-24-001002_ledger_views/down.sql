@@ -1,3 +1,3 @@
-drop view agent_exemptions;
-drop view open_recoveries;
-drop view board_texts;
+drop view if exists agent_exemptions;
+drop view if exists open_recoveries;
+drop view if exists board_texts;

@@ -1,1 +1,1 @@
-drop view agent_names;
+drop view if exists agent_names;

@@ -1,6 +1,6 @@
-drop view session_work_state;
-drop view session_details;
-drop view session_states;
-drop view session_reasons;
+drop view if exists session_work_state;
+drop view if exists session_details;
+drop view if exists session_states;
+drop view if exists session_reasons;
 drop view if exists session_outlines;
-drop view session_decided_facts;
+drop view if exists session_decided_facts;

@@ -1,6 +1,6 @@
-drop view step_work_state;
-drop view step_details;
-drop view step_states;
-drop view step_reasons;
+drop view if exists step_work_state;
+drop view if exists step_details;
+drop view if exists step_states;
+drop view if exists step_reasons;
 drop view if exists step_outlines;
-drop view step_decided_facts;
+drop view if exists step_decided_facts;

@@ -1,1 +1,1 @@
-drop function refuse_mere_update cascade;
+drop function if exists refuse_mere_update cascade;

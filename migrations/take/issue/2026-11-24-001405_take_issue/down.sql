@@ -1,1 +1,1 @@
-drop function take_issue;
+drop function if exists take_issue;

@@ -1,1 +1,1 @@
-drop function take_session;
+drop function if exists take_session;

@@ -1,1 +1,1 @@
-drop function take_step;
+drop function if exists take_step;

@@ -1,3 +1,3 @@
-drop view issue_candidates;
-drop view unattended_issues;
-drop view issue_subjects;
+drop view if exists issue_candidates;
+drop view if exists unattended_issues;
+drop view if exists issue_subjects;

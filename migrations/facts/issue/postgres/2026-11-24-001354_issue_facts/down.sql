@@ -1,3 +1,3 @@
-drop view issue_facts;
-drop view issue_pending;
-drop view issue_continuations;
+drop view if exists issue_facts;
+drop view if exists issue_pending;
+drop view if exists issue_continuations;

@@ -1,3 +1,3 @@
-drop view session_candidates;
-drop view unattended_sessions;
-drop view session_subjects;
+drop view if exists session_candidates;
+drop view if exists unattended_sessions;
+drop view if exists session_subjects;

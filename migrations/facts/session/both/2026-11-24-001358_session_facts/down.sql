@@ -1,2 +1,2 @@
-drop view session_facts;
-drop view session_episodes;
+drop view if exists session_facts;
+drop view if exists session_episodes;

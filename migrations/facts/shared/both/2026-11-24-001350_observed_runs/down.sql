@@ -1,1 +1,1 @@
-drop view observed_runs;
+drop view if exists observed_runs;

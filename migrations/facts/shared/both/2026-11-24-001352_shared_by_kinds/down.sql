@@ -1,7 +1,7 @@
-drop view false_rescues;
+drop view if exists false_rescues;
 drop view if exists issue_relaunches;
 drop view if exists issue_sessions;
-drop view unserved_continuations;
+drop view if exists unserved_continuations;
 drop view if exists wake_pickups;
-drop view unheard_runs;
+drop view if exists unheard_runs;
 drop view if exists untaken_wakes;

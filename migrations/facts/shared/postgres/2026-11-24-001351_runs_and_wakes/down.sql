@@ -1,3 +1,3 @@
 drop view if exists worked_steps;
 drop view if exists pending_wakes;
-drop view issue_runs;
+drop view if exists issue_runs;

@@ -1,4 +1,4 @@
 drop view if exists worked_steps;
 drop view if exists pending_wakes;
-drop view host_continuations;
-drop view issue_runs;
+drop view if exists host_continuations;
+drop view if exists issue_runs;

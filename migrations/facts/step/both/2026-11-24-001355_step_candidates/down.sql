@@ -1,3 +1,3 @@
-drop view step_candidates;
-drop view unattended_steps;
-drop view step_subjects;
+drop view if exists step_candidates;
+drop view if exists unattended_steps;
+drop view if exists step_subjects;

@@ -1,1 +1,1 @@
-drop view step_facts;
+drop view if exists step_facts;

@@ -1,3 +1,3 @@
-drop view step_facts;
-drop view step_pending;
-drop view step_episodes;
+drop view if exists step_facts;
+drop view if exists step_pending;
+drop view if exists step_episodes;

@@ -1,7 +1,7 @@
-drop view held_actions;
-drop view issue_waits;
-drop view issue_gates;
-drop function gates_by_agent;
-drop view agent_gates;
-drop function sound_agents, as_limit;
-drop view answers;
+drop view if exists held_actions;
+drop view if exists issue_waits;
+drop view if exists issue_gates;
+drop function if exists gates_by_agent;
+drop view if exists agent_gates;
+drop function if exists sound_agents, as_limit;
+drop view if exists answers;

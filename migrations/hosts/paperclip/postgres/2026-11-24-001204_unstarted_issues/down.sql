@@ -1,2 +1,2 @@
-drop function unstarted_reason;
-drop view unstarted_issues;
+drop function if exists unstarted_reason;
+drop view if exists unstarted_issues;

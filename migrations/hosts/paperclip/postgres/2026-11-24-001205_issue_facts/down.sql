@@ -1,6 +1,6 @@
-drop view issue_facts;
-drop function resume_commands_of;
-drop view too_large;
-drop view issue_candidates;
-drop view unattended_issues;
-drop view issue_subjects;
+drop view if exists issue_facts;
+drop function if exists resume_commands_of;
+drop view if exists too_large;
+drop view if exists issue_candidates;
+drop view if exists unattended_issues;
+drop view if exists issue_subjects;

@@ -1,1 +1,1 @@
-drop view left_issues;
+drop view if exists left_issues;

@@ -1,5 +1,5 @@
-drop view session_facts;
-drop view session_candidates;
-drop view unattended_sessions;
-drop view session_subjects;
-drop view running_sessions;
+drop view if exists session_facts;
+drop view if exists session_candidates;
+drop view if exists unattended_sessions;
+drop view if exists session_subjects;
+drop view if exists running_sessions;

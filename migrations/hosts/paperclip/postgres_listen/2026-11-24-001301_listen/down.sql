@@ -1,2 +1,2 @@
-drop trigger sweep_run_ended on public.heartbeat_runs;
-drop function notify_of_run_end;
+drop trigger if exists sweep_run_ended on public.heartbeat_runs;
+drop function if exists notify_of_run_end;
