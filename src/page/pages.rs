@@ -401,7 +401,7 @@ impl SubjectPage<'_> {
             agent: explanation.assignee.id().and_then(|id| here.route.agent_link(Some(id), Some(&assignee))),
             assignee,
             tenant: label.tenant.as_deref().map(|tenant| here.route.tenant_link(tenant)),
-            would: verdict.decision.announce(verdict.attempts_max),
+            would: verdict.announce(),
             objection: explanation.objection(),
         }
     }

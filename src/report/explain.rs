@@ -122,7 +122,7 @@ impl Explanation {
         let history = self.history().into_iter().map(|(name, value)| [name.to_owned(), value]);
         let history = format!("{}\n{}{}", "History".bold(), grid::without_header(history), self.recoveries());
         let now = format!("{}:", self.decides_now());
-        let announced = redact(&decision.announce(self.verdict.attempts_max));
+        let announced = redact(&self.verdict.announce());
         let mut text = format!("{}\n{}\n{history}\n", self.heading(), self.clauses());
         text += &format!("{} {}.\n", now.bold(), announced.bold());
         if let Some(objection) = self.objection() {
@@ -275,7 +275,7 @@ impl Explanation {
             "finding": verdict.finding,
             "clauses": clauses.collect::<Vec<_>>(),
             "decision": verdict.decision.name(),
-            "reason": verdict.decision.to_string(),
+            "reason": verdict.reason(),
             "what_would_change_it": verdict.decision.what_would_change_it(),
             "attempt": attempt,
             "attempts_max": verdict.attempts_max,

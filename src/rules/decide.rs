@@ -14,6 +14,25 @@ pub struct Verdict {
     pub decision: Decision,
     /// Continuations that an episode may have.
     pub attempts_max: u32,
+    /// Which run of it is lost, and how that is known, in words.
+    pub lost_run: Option<String>,
+}
+
+impl Verdict {
+    /// Why it was decided so: a lost run is named, of which the decision alone says that nobody is working on it.
+    pub fn reason(&self) -> String {
+        self.loss().map_or_else(|| self.decision.to_string(), str::to_owned)
+    }
+
+    /// What a sweep does by it, in words.
+    pub fn announce(&self) -> String {
+        let since = self.loss().map(|lost| format!(", since {lost}")).unwrap_or_default();
+        self.decision.announce(self.attempts_max) + &since
+    }
+
+    fn loss(&self) -> Option<&str> {
+        self.lost_run.as_deref().filter(|_| matches!(self.decision, Decision::Continue { .. }))
+    }
 }
 
 /// Decides what happens to a subject; nothing else does. The first of these eight steps that applies counts:
@@ -70,7 +89,8 @@ pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
         Ok(finding) => (Some(finding), treat(facts, policy)),
         Err(reason) => (None, dismiss(facts, reason, policy)),
     };
-    Verdict { definition, finding, decision, attempts_max: facts.allowance(policy).attempts_max }
+    let (attempts_max, lost_run) = (facts.allowance(policy).attempts_max, facts.lost_run(policy));
+    Verdict { definition, finding, decision, attempts_max, lost_run }
 }
 
 /// Steps 1 and 2: nothing is wrong, or not any more.

@@ -42,6 +42,11 @@ pub trait Facts {
     fn agent_state(&self) -> Option<&AgentState> {
         None
     }
+    /// Which run of it is lost, and how that is known, if that is why nobody works on it. Without durations: a plan that
+    /// was shown is compared with what is decided later.
+    fn lost_run(&self, _policy: &Policy) -> Option<String> {
+        None
+    }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
 }
@@ -177,6 +182,19 @@ impl UnendedRuns {
     /// Is a run of it lost, and none at work?
     pub(super) fn are_lost(&self, now: DateTime<Utc>, policy: &Policy) -> bool {
         (self.lost.is_some() || self.heard_of_at.is_some()) && !self.are_live(now, policy)
+    }
+
+    /// `its run 01a22ef1 is lost: its lease has run out`, if one is, and none is at work. The facts of sweep's own views
+    /// have the run, a comma, and the evidence; those of others are shown as they are.
+    pub(super) fn loss(&self, now: DateTime<Utc>, policy: &Policy) -> Option<String> {
+        if !self.are_lost(now, policy) {
+            return None;
+        }
+        let lost = self.lost.as_deref().unwrap_or("it has fallen silent");
+        Some(match lost.split_once(", ").filter(|(run, _)| run.starts_with("run ")) {
+            Some((run, evidence)) => format!("its {run} is lost: {evidence}"),
+            None => format!("its run is lost: {lost}"),
+        })
     }
 }
 

@@ -91,6 +91,10 @@ impl Facts for IssueFacts {
         self.unreachable.clone().map(Cause::WakesInVain)
     }
 
+    fn lost_run(&self, policy: &Policy) -> Option<String> {
+        self.runs.loss(self.history.observed_at, policy)
+    }
+
     fn assignee(&self) -> &Assignee {
         &self.assignee
     }

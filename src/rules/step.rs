@@ -103,6 +103,10 @@ impl Facts for StepFacts {
         (self.plan_status == "stalled" && is_held).then_some(Reason::PlanStillStalled)
     }
 
+    fn lost_run(&self, policy: &Policy) -> Option<String> {
+        self.runs.loss(self.history.observed_at, policy)
+    }
+
     fn assignee(&self) -> &Assignee {
         &self.assignee
     }

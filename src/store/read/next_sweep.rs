@@ -130,7 +130,7 @@ fn decided(db: &mut Db, row: &BoardRow, policy: &Policy) -> QueryResult<(Option<
         read_alone::<S>(db, &row.id, policy).map(|facts| facts.map(|facts| decide(&facts, policy)))
     });
     match decided {
-        Ok(Some(verdict)) => Ok((Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max))),
+        Ok(Some(verdict)) => Ok((Some(verdict.decision.name()), verdict.announce())),
         Ok(None) => Ok((None, "leave it: it no longer exists".to_owned())),
         Err(error) if errors::is_undecodable(&error) => Ok((None, "report it: its row cannot be read".to_owned())),
         Err(error) => Err(error),

@@ -261,7 +261,7 @@ impl<'a> ExamineContext<'a> {
 
     /// Why what was decided is done, or left.
     pub fn reason(&self, verdict: &Verdict) -> String {
-        self.asked.map_or_else(|| verdict.decision.to_string(), Asked::to_string)
+        self.asked.map_or_else(|| verdict.reason(), Asked::to_string)
     }
 
     /// What people are notified of about a subject.

@@ -120,6 +120,32 @@ on_each_database! {
         assert_eq!(world.status("runs", &heard), "interrupted");
     }
 
+    fn a_report_an_explanation_and_attention_name_the_evidence_in_the_same_words(world) {
+        let stale = heard_of(world, 70);
+        let agent = world.agent("idle");
+        let (dead, run) = at_work(world, &format!("lease_seconds = 300, {stale}"));
+        let (silent, _) = at_work(world, &stale);
+        let orphan = world.orphan(&agent);
+        let lost = format!("its run {} is lost: its lease has run out", name(&run));
+        let expected =
+            [(&dead, lost.as_str()), (&silent, "its run is lost: it has fallen silent"), (&orphan, "nobody is working on it")];
+        let attention = world.attention();
+        let planned = attention["next_sweep"]["subjects"].as_array().expect("subjects");
+        for (issue, words) in expected {
+            assert_eq!(world.explained(Kind::Issue, &issue.0)["reason"], words);
+            let planned = planned.iter().find(|subject| subject["id"] == issue.0.as_str()).expect("a subject");
+            let since = if *issue == orphan { String::new() } else { format!(", since {words}") };
+            assert_eq!(planned["would"], format!("continue it with one wake (attempt 1 of 1){since}"));
+        }
+        for swept in [world.dry_run(), world.sweep()] {
+            for (issue, words) in expected {
+                let subjects = swept.json["subjects"].as_array().expect("subjects");
+                let subject = subjects.iter().find(|subject| subject["id"] == issue.0.as_str());
+                assert_eq!(subject.map(|subject| &subject["reason"]), Some(&words.into()), "{}", swept.json);
+            }
+        }
+    }
+
     fn one_run_that_lives_is_enough_whatever_became_of_the_others(world) {
         let stale = heard_of(world, 70);
         for living in [heard_of(world, 1), "heartbeat_at = null".to_owned(), "lease_seconds = 7200".to_owned()] {
