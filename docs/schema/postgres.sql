@@ -523,10 +523,10 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 -- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
 -- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as id, r.is_live as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost as lost_run from observed_runs r
+select r.plan_step_id as id, r.is_live as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
 union all
-select w.plan_step_id, r.is_live, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
+select w.plan_step_id, r.is_live, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -770,7 +770,7 @@ left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
-    select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) as lost_run
+    select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) as lost_run
     from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all

@@ -556,7 +556,7 @@ select
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as run_heard_of_at,
-    (select max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) from (
+    (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id

@@ -501,7 +501,7 @@ select s.id,
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as heard_of_at,
-    (select max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) from (
+    (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
         select r.id from runs r where r.plan_step_id = s.id
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.plan_step_id = s.id
@@ -733,7 +733,7 @@ select
         select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id
         where p.issue_id = i.id and p.tenant = i.tenant
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as run_heard_of_at,
-    (select max('run ' || substr(cast(r.id as text), 1, 8) || ', ' || r.lost) from (
+    (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id

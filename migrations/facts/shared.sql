@@ -12,7 +12,7 @@
                 and case when {{ r }}.lease_seconds is null then {{ r }}.heartbeat_at is null else {{ holds_lease(r) }} end{% endmacro -%}
 {#- The last sign of life of a run that has not ended by its status, if a silence makes that run a lost one; and the words for a lost run. -#}
 {%- macro heard_of_at(r) %}case when {{ r }}.lease_seconds is null and {{ r }}.lost is null then {{ r }}.heartbeat_at end{% endmacro -%}
-{%- macro lost_run(r) %}'run ' || substr(cast({{ r }}.id as text), 1, 8) || ', ' || {{ r }}.lost{% endmacro -%}
+{%- macro lost_run(r) %}'run ' || substr(cast({{ r }}.id as text), 1, 8) || ' is lost: ' || {{ r }}.lost{% endmacro -%}
 {#- A lost run has ended with its last sign of life. -#}
 {%- macro ended_at(r) %}coalesce({{ r }}.finished_at, case when {{ r }}.lost is not null then coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) end){% endmacro -%}
 {#- Whether a sign of life keeps the subject from being a candidate: a second is the shortest silence after which a run is lost. -#}

@@ -42,8 +42,8 @@ pub trait Facts {
     fn agent_state(&self) -> Option<&AgentState> {
         None
     }
-    /// Which run of it is lost, and how that is known, if that is why nobody works on it. Without durations: a plan that
-    /// was shown is compared with what is decided later.
+    /// Which run of it is lost, and how that is known, if that is why nobody works on it. Without durations: a plan
+    /// that was shown is compared with what is decided later.
     fn lost_run(&self, _policy: &Policy) -> Option<String> {
         None
     }
@@ -184,17 +184,10 @@ impl UnendedRuns {
         (self.lost.is_some() || self.heard_of_at.is_some()) && !self.are_live(now, policy)
     }
 
-    /// `its run 01a22ef1 is lost: its lease has run out`, if one is, and none is at work. The facts of sweep's own views
-    /// have the run, a comma, and the evidence; those of others are shown as they are.
+    /// `its run 01a22ef1 is lost: its lease has run out`, if one is, and none is at work.
     pub(super) fn loss(&self, now: DateTime<Utc>, policy: &Policy) -> Option<String> {
-        if !self.are_lost(now, policy) {
-            return None;
-        }
-        let lost = self.lost.as_deref().unwrap_or("it has fallen silent");
-        Some(match lost.split_once(", ").filter(|(run, _)| run.starts_with("run ")) {
-            Some((run, evidence)) => format!("its {run} is lost: {evidence}"),
-            None => format!("its run is lost: {lost}"),
-        })
+        let lost = self.lost.as_deref().unwrap_or("run is lost: it has fallen silent");
+        self.are_lost(now, policy).then(|| format!("its {lost}"))
     }
 }
 
@@ -208,11 +201,11 @@ pub(super) fn no_run_is_live(
     let is_live = runs.are_live(now, policy);
     let found = match (runs, last_end) {
         (UnendedRuns { has_live_run: true, .. }, _) => "one is".to_owned(),
+        (UnendedRuns { lost: Some(lost), .. }, _) if !is_live => format!("none; {lost}"),
         (UnendedRuns { heard_of_at: Some(heard), .. }, _) => {
             let ago = HumanDuration(now - *heard);
             format!("{}, heard of {ago} ago", if is_live { "one is" } else { "none; one is lost" })
         }
-        (UnendedRuns { lost: Some(lost), .. }, _) => format!("none; lost: {lost}"),
         (_, Some(end)) => format!("none; the last: {end}"),
         (_, None) => "none".to_owned(),
     };

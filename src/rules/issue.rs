@@ -159,11 +159,8 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
         Escalation::CommentAndBlock => " It is now blocked, so that nobody takes it for work under way.",
         Escalation::CommentOnly => "",
     };
-    let last = match (&facts.runs.lost, &facts.last_run_end) {
-        (Some(lost), _) => format!(" Its last run is lost: {}.", quote(lost)),
-        (None, Some(end)) => format!(" Its last run: {}.", quote(end)),
-        (None, None) => String::new(),
-    };
+    let last = facts.runs.lost.as_ref().or(facts.last_run_end.as_ref());
+    let last = last.map(|last| format!(" Its last run: {}.", quote(last))).unwrap_or_default();
     format!(
         "**This issue {NEEDS_A_PERSON}.** It was in progress and assigned to {agent}, but since {since} no run was \
          live, no wake queued and no wait declared.{last}{moved}\n\n\

@@ -63,7 +63,7 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
 
 #[rstest]
 #[case::by_its_lease(
-    UnendedRuns { lost: Some("run 01a22ef1, its lease has run out".to_owned()), ..UnendedRuns::default() },
+    UnendedRuns { lost: Some("run 01a22ef1 is lost: its lease has run out".to_owned()), ..UnendedRuns::default() },
     [
         "✓ its host is done with its last run: yes",
         "✓ a run of it is lost, so there is no grace: 1h, since 2027-01-15 07:00:00 UTC",

@@ -60,7 +60,7 @@ on_each_database! {
         start(world, "builder", 0);
         assert_eq!(
             clause(world, Kind::Issue, &issue),
-            format!("none; lost: run {}, its worker has started again", name(&run))
+            format!("none; run {} is lost: its worker has started again", name(&run))
         );
 
         let swept = world.sweep();
@@ -92,7 +92,8 @@ on_each_database! {
         // The lease is the run's own word: longer than the policy has it, and not too long.
         let two_hours_ago = heard_of(world, 120);
         let (patient, _) = at_work(world, &format!("lease_seconds = 86400, {two_hours_ago}"));
-        assert_eq!(clause(world, Kind::Issue, &dead), format!("none; lost: run {}, its lease has run out", name(&run)));
+        let lost = format!("none; run {} is lost: its lease has run out", name(&run));
+        assert_eq!(clause(world, Kind::Issue, &dead), lost);
 
         let swept = world.sweep();
 
@@ -128,7 +129,7 @@ on_each_database! {
         let orphan = world.orphan(&agent);
         let lost = format!("its run {} is lost: its lease has run out", name(&run));
         let expected =
-            [(&dead, lost.as_str()), (&silent, "its run is lost: it has fallen silent"), (&orphan, "nobody is working on it")];
+            [(&dead, &*lost), (&silent, "its run is lost: it has fallen silent"), (&orphan, "nobody is working on it")];
         let attention = world.attention();
         let planned = attention["next_sweep"]["subjects"].as_array().expect("subjects");
         for (issue, words) in expected {
@@ -248,7 +249,7 @@ on_each_database! {
 
         assert_eq!(world.sweep().outcome(&issue), "escalated");
         assert_eq!(world.count("runs where status = 'interrupted'"), 2);
-        let said = format!("Its last run is lost: \"`run {}, its lease has run out`\".", name(&last));
+        let said = format!("Its last run: \"`run {} is lost: its lease has run out`\".", name(&last));
         assert_eq!(world.count(&format!("comments where body like '%{said}%'")), 1);
     }
 
@@ -310,7 +311,8 @@ on_each_database! {
         let words = format!("run without a sign of life for 1h 10m, Ada: {why}");
         assert!(shown.out.contains(&words), "{shown}");
         let end = format!("sweep run end {run} interrupted");
-        assert_eq!(item["commands"].as_array().and_then(|all| Some(all.last()?.as_str()? == end)), Some(true), "{item}");
+        let last = item["commands"].as_array().and_then(|all| all.last()?.as_str());
+        assert_eq!(last, Some(&*end), "{item}");
         assert_eq!((world.wakes_for(&issue), world.status("runs", &run).as_str()), (0, "running"));
         world.set_run(&run, "lease_seconds = 86400");
         assert_eq!(world.attention()["items_total"], 0, "its lease says when it is lost");
