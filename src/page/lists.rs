@@ -311,9 +311,10 @@ impl PlanPage<'_> {
             tenant: route.tenant_link(&report.plan.tenant),
             current,
             steps: report.steps.iter().map(|step| StepView::of(step, report, route)).collect(),
-            range: match shown < total {
-                true => format!("Steps {} to {} of {total}", before + 1, before + shown),
-                false => String::new(),
+            range: match shown {
+                all if all == total => String::new(),
+                0 => format!("There are no more steps than {total}"),
+                _ => format!("Steps {} to {} of {total}", before + 1, before + shown),
             },
             others: earlier.into_iter().chain(later).collect(),
         }

@@ -59,8 +59,7 @@ impl StepWindow {
             StepWindow::First => (0, STEPS_LISTED_MAX),
             StepWindow::Around if total <= StepWindow::ROWS => (0, rows),
             StepWindow::Around => (places.of_interest().saturating_sub(StepWindow::BEFORE), rows),
-            StepWindow::Behind(steps) if steps < total => (steps, rows),
-            StepWindow::Behind(_) => (total.saturating_sub(StepWindow::ROWS), rows),
+            StepWindow::Behind(steps) => (steps.min(total), rows),
         }
     }
 }
