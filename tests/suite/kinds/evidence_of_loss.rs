@@ -88,8 +88,8 @@ on_each_database! {
     fn what_an_earlier_start_of_a_worker_still_writes_is_lost_as_well(world) {
         let [first, second] = [55, 1].map(|minutes| start(world, "builder", minutes));
         let now = heard_of(world, 0);
-        let [(late, _), (_, present)] =
-            [&first, &second].map(|worker| at_work(world, &format!("worker_id = '{worker}', lease_seconds = 60, {now}")));
+        let mut begun_by = |worker| at_work(world, &format!("worker_id = '{worker}', lease_seconds = 60, {now}"));
+        let [(late, _), (_, present)] = [&first, &second].map(&mut begun_by);
         let third = start(world, "builder", -10);
 
         assert_eq!(world.sweep().outcome(&late), "continued");

@@ -69,7 +69,7 @@ on_each_database! {
         assert_eq!(world.status("runs", &run), "interrupted");
         assert_eq!(world.count("runs where finished_at is not null"), 1);
         let second = start(world, "builder", 0);
-        world.run(&format!("update runs set status = 'running', finished_at = null, worker_id = '{second}', lost = null"));
+        world.run(&format!("update runs set status = 'running', finished_at = null, worker_id = '{second}'"));
         world.sweep();
         assert_eq!((world.status("runs", &run).as_str(), world.wakes_for(&issue)), ("running", 1), "its present start");
     }
