@@ -29,7 +29,7 @@ pub fn a_run_without_any_heartbeat_is_given_more_time(server: &Server) {
     assert_eq!(server.would_be(&run), "healthy");
     server.make_older(&run, 10.0);
     assert_eq!(server.would_be(&run), "continued");
-    assert!(found_of(&server.explain(&run), "no run is live").contains("no heartbeat of it is known"));
+    assert!(found_of(&server.explain(&run), "no run is live").contains("its lease has run out"));
 }
 
 /// Rows that only a writer of the tables can make, such as times that no calendar has and many tasks of other runs, do

@@ -64,6 +64,7 @@ impl Server {
             program.args(["--no-guard", "--issue", run, "--database", &url]).args(arguments);
             let report = report_of(&mut program);
             let said = said_of(&report, run).unwrap_or_else(|| panic!("nothing of {run}: {report}"));
+            assert_ne!(said["outcome"], "failed", "{said}");
             (said["outcome"] != "busy").then(|| said.clone())
         })
     }
