@@ -60,8 +60,8 @@ impl Search {
 /// Rows of a list, as the table of them shows each.
 pub struct WorkTable<'a> {
     pub rows: Vec<ListedRow<'a>>,
-    /// Sessions alone are listed, with what their screens show.
-    pub is_of_sessions: bool,
+    /// None: the kind of each is shown.
+    pub kind: Option<Kind>,
 }
 
 pub struct ListedRow<'a> {
@@ -92,7 +92,12 @@ impl WorkTable<'_> {
                 since: work.age.since.map(Minute),
             }
         };
-        WorkTable { rows: page.rows.iter().map(row).collect(), is_of_sessions: kind == Some(Kind::Session) }
+        WorkTable { rows: page.rows.iter().map(row).collect(), kind }
+    }
+
+    /// Sessions alone are listed, with what their screens show.
+    pub fn is_of_sessions(&self) -> bool {
+        self.kind == Some(Kind::Session)
     }
 }
 
@@ -108,11 +113,18 @@ pub struct WorkPage<'a> {
     search: Search,
     /// Each state in which there is anything, and all of them.
     states: Vec<StateLink>,
-    /// The owner of the work that is listed, and the list without that.
-    limits: Vec<(&'static str, Link, Option<Route>)>,
+    /// The tenant, the agent and the plan whose work is listed.
+    limits: Vec<Limit>,
     table: WorkTable<'a>,
     first: Option<Route>,
     next: Option<Route>,
+}
+
+/// Whose work alone is listed, with a link to its page, and the list without that.
+struct Limit {
+    what: &'static str,
+    link: Link,
+    without: Option<Route>,
 }
 
 struct StateLink {
@@ -161,24 +173,23 @@ impl WorkPage<'_> {
     }
 }
 
-/// The tenant, the agent and the plan to which a list is limited: each with its page, and the list without it.
-fn limits(list: &WorkList, filter: &WorkFilter, route: &Route) -> Vec<(&'static str, Link, Option<Route>)> {
+fn limits(list: &WorkList, filter: &WorkFilter, route: &Route) -> Vec<Limit> {
     let WorkFilter { scope: Scope { tenant, agent }, plan, .. } = filter;
-    let without = |change: fn(&mut WorkFilter)| {
+    let limit = |what, link, change: fn(&mut WorkFilter)| {
         let mut filter = filter.clone();
         change(&mut filter);
-        route.to_list(filter)
+        Limit { what, link, without: route.to_list(filter) }
     };
-    let tenant =
-        tenant.as_deref().map(|name| ("tenant", route.tenant_link(name), without(|it| it.scope.tenant = None)));
+    let tenant = tenant.as_deref().map(|name| limit("tenant", route.tenant_link(name), |it| it.scope.tenant = None));
     let agent = agent.as_deref().map(|id| {
         let name = if id.is_empty() { "nobody" } else { list.agent_name.as_deref().unwrap_or(id) };
         let link = Link { text: name.to_owned(), href: route.to_agent(None, Some(id)) };
-        ("agent", link, without(|it| it.scope.agent = None))
+        limit("agent", link, |it| it.scope.agent = None)
     });
     let plan = plan.as_deref().map(|id| {
         let href = route.to(View::Plan(id.to_owned(), StepWindow::Around));
-        ("plan", Link { text: id.to_owned(), href: Some(href) }, without(|it| it.plan = None))
+        let title = list.plan_title.as_deref().unwrap_or(id);
+        limit("plan", Link { text: title.to_owned(), href: Some(href) }, |it| it.plan = None)
     });
     [tenant, agent, plan].into_iter().flatten().collect()
 }
@@ -325,7 +336,8 @@ impl StepView<'_> {
     fn of<'a>(step: &'a StepReport, report: &PlanReport, route: &Route) -> StepView<'a> {
         let limit = step.stalled_after_seconds.map_or(report.stalled_after_seconds, i64::from);
         let limit = HumanDuration(TimeDelta::seconds(limit));
-        let lasting = step.age_seconds.map(|seconds| format!("for {}, its limit is {limit}", age(Some(seconds))));
+        let begins = if step.state.is_some() { "in progress for" } else { "for" };
+        let lasting = step.age_seconds.map(|seconds| format!("{begins} {}, its limit is {limit}", age(Some(seconds))));
         StepView {
             step,
             href: route.to_subject(Kind::Step, &step.id),

@@ -27,7 +27,7 @@ use crate::store::read::items::{Placed, one_page, sort};
 use crate::store::read::request::{Cursor, Inquiry, Owner, PageRequest, Scope, inquire};
 use crate::store::read::subject::{Age, SubjectRef};
 use crate::store::work::find;
-use crate::store::{Db, Timeouts};
+use crate::store::{Db, Label, Timeouts};
 use crate::text::redact;
 
 /// Which work is listed; by default all.
@@ -61,6 +61,9 @@ pub struct WorkList {
     /// What people call the agent whose work alone is listed.
     #[serde(skip)]
     pub agent_name: Option<String>,
+    /// The title of the plan whose steps alone are listed.
+    #[serde(skip)]
+    pub plan_title: Option<String>,
     /// When it was read, by the database's clock.
     pub observed_at: DateTime<Utc>,
     /// Whether the database has this kind; if not, nothing is listed.
@@ -136,9 +139,10 @@ impl WorkList {
             let read = inquire(&mut store, (&scope, &page), host_url.as_ref(), &its_timeouts, |db, inquiry| {
                 let kinds: Vec<Kind> = inquiry.kinds.iter().copied().filter(|&kind| filter.is_of(kind)).collect();
                 let plan = match &filter.plan {
-                    Some(plan) if !kinds.is_empty() => Some(find::plan(db, plan)?.one("plan", plan)?.id),
+                    Some(plan) if !kinds.is_empty() => Some(find::plan(db, plan)?.one("plan", plan)?),
                     _ => None,
                 };
+                let (plan, plan_title) = plan.map(|Label { id, identifier, .. }| (id, identifier)).unzip();
                 let owner = &Owner { is_nobody, plan, ..inquiry.owner.clone() };
                 let inquiry = Inquiry { kinds: &kinds, owner, ..*inquiry };
                 Ok(WorkList {
@@ -146,6 +150,7 @@ impl WorkList {
                     host,
                     tenant: scope.tenant.clone(),
                     agent_name: owner.agent_name.clone(),
+                    plan_title: plan_title.flatten(),
                     observed_at: inquiry.now,
                     provided: !kinds.is_empty(),
                     page: ListPage::read(db, &inquiry, &filter)?,

@@ -114,8 +114,9 @@ fn with_tenant(label: &Label) -> String {
 
 /// Looks for a plan, by its id first, then by its title.
 pub fn plan(db: &mut Db, name: &str) -> QueryResult<CalledSo> {
-    // Its title is known, and may be of any length.
-    let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
+    // A title may be of any length.
+    let part = |text| sql::<Nullable<Text>>(text);
+    let columns = || (plans::id, part("substr(tenant, 1, 1000)"), part("substr(title, 1, 1000)"));
     if let Some(id) = IdType::of(db)?.parse(name)
         && let Some(label) = plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional()?
     {

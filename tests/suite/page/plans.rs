@@ -25,13 +25,16 @@ on_each_database! {
         assert_eq!(fields(&shown, "progress"), ["0% done: 0 of 2 steps"]);
         assert_eq!(fields(&shown, "current"), ["At step 1: Pack"]);
         assert!(fields(&shown, "how")[0].starts_with("stalled for 5h"), "{shown}");
-        assert!(fields(&shown, "lasting")[0].starts_with("for 5h") && fields(&shown, "lasting")[0].ends_with("30m"));
+        let lasting = &fields(&shown, "lasting")[0];
+        assert!(lasting.starts_with("in progress for 5h") && lasting.ends_with("its limit is 30m"), "{lasting}");
         let tried = fields(&shown, "tried");
         let words = ["continued, 3h", "a person was notified, 1h"];
         assert!(tried[0].starts_with(words[0]) && tried[1].starts_with(words[1]), "{tried:?}");
         for link in [format!("/steps/{step}"), format!("/agents/{agent}"), format!("/steps?plan={plan}")] {
             assert!(links(&shown).contains(&link), "{link}: {:?}", links(&shown));
         }
+        let steps = html(&page, &format!("/steps?plan={plan}"));
+        assert!(steps.contains(">Launch</a>") && steps.contains("<a href=\"/steps\">of all plans</a>"), "{steps}");
         assert_eq!(html(&page, "/plans/Launch").matches("data-step=").count(), 2, "by its title");
         assert!(shown.contains("Ship &#60;it&#62;") && !shown.contains("<it>"));
         assert_eq!(ask(&page, "GET /plans/nowhere", &[]).status, 404);
