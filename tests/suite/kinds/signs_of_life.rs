@@ -1,5 +1,7 @@
 //! Which run is lost by its signs of life, what a sweep does about its work, and what its old process can still do.
 
+mod rivals;
+
 use std::thread;
 
 use chrono::TimeDelta;

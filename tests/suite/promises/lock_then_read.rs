@@ -2,7 +2,6 @@
 //!
 //! A gate stands between the statement's snapshot and its locks. The host queues a wake while the statement waits
 //! there.
-//! there.
 
 use std::thread;
 
@@ -15,7 +14,7 @@ use sweep::store::Db;
 use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
-/// A barrier at which the reader waits while the host queues a wake.
+/// A barrier at which the reader waits while the host writes.
 struct Barrier {
     close: &'static str,
     /// The condition on pg_locks for the lock that the waiting reader has not been granted.
@@ -51,6 +50,11 @@ fn sees_the_wake(barrier: &Barrier, reads: impl FnOnce(&mut World, &Id) -> Strin
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     let query = reads(&mut world, &issue);
+    sees(world, barrier, query, |world| drop(world.issue_wake(&issue, &agent, "queued", 0)))
+}
+
+/// What the query answers that waits at the barrier while the host writes.
+fn sees(mut world: World, barrier: &Barrier, query: String, writes: impl FnOnce(&mut World)) -> bool {
     let (mut looker, mut reader) = (world.connect(), world.connect());
     world.run(barrier.close);
     thread::scope(|scope| {
@@ -65,7 +69,7 @@ fn sees_the_wake(barrier: &Barrier, reads: impl FnOnce(&mut World, &Id) -> Strin
             assert!(!reading.is_finished(), "it read without a lock");
             0 < ask(&mut looker, &waits, |db, query| sql::<BigInt>(query).get_result::<i64>(db))
         });
-        world.issue_wake(&issue, &agent, "queued", 0);
+        writes(&mut world);
         world.run(barrier.open);
         reading.join().expect("a reader")
     })
@@ -79,6 +83,18 @@ fn a_wake_that_is_queued_before_the_locks_is_seen() {
              from gate, take_issue(case when is_open is not null then '{issue}'::uuid end) f"
         )
     }));
+}
+
+#[test]
+fn a_sign_of_life_that_comes_before_the_locks_is_seen() {
+    let mut world = World::new(On::Postgres);
+    let (issue, run) = world.issue_at_work();
+    world.set("runs", &run, "lease_seconds = 60");
+    let query = format!(
+        "with {PASSES_THE_GATE} select f.held and f.has_live_run and f.lost_run is null
+         from gate, take_issue(case when is_open is not null then '{issue}'::uuid end) f"
+    );
+    assert!(sees(world, &GATE, query, |world| world.set("runs", &run, "heartbeat_at = now()")));
 }
 
 /// The negative control: one query that locks and reads sees the rows of before the locks, and would double the wake.

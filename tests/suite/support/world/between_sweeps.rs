@@ -43,6 +43,7 @@ impl World {
             On::Postgres | On::Sqlite => vec![
                 ("runs", &["created_at", "finished_at", "heartbeat_at"]),
                 ("wakes", &["created_at"]),
+                ("workers", &["started_at"]),
                 ("plan_steps", &["started_at", "updated_at"]),
                 ("sessions", &["created_at", "started_at", "last_activity_at", "last_progress_at", "ended_at"]),
                 ("session_commands", &["created_at", "updated_at"]),
