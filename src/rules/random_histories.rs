@@ -28,6 +28,9 @@ fn event() -> impl Strategy<Value = Event> {
         2 => any::<bool>().prop_map(|is_continuation| Event::HostWake { is_continuation }),
         20 => any::<bool>().prop_map(|runs| Event::WakeServed { runs }),
         25 => Just(Event::RunsEnd),
+        4 => Just(Event::Heartbeat),
+        1 => (1i64..15_000).prop_map(Event::Lease),
+        1 => Just(Event::WorkerStart),
         2 => status.prop_map(Event::Status),
         // Far more often than people would: a tug of war.
         20 => Just(Event::Status("in_progress")),
@@ -55,12 +58,14 @@ fn history() -> impl Strategy<Value = Vec<(Event, i64)>> {
 prop_compose! {
     fn policy()(
         attempts_max in 0u32..5, attempts_per_day_max in 0u32..7, retry in 0i64..120, grace in 0i64..30, blocks: bool,
+        silent in 1i64..240,
     ) -> Policy {
         Policy {
             attempts_max,
             attempts_per_day_max,
             retry_delay: TimeDelta::minutes(retry),
             orphan_grace: TimeDelta::minutes(grace),
+            run_silent_after: TimeDelta::minutes(silent),
             escalation: if blocks { Escalation::CommentAndBlock } else { Escalation::CommentOnly },
             ..Policy::default()
         }
@@ -102,7 +107,7 @@ fn forgetful(facts: &IssueFacts, policy: &Policy, forget: fn(&mut History)) -> V
 /// Negative controls: each bound is reached, and a rule that forgot it would be found out.
 #[test]
 fn a_rule_that_forgets_a_bound_breaks_it() {
-    let rules: [(Decide, &str); 7] = [
+    let rules: [(Decide, &str); 9] = [
         (|facts, policy| decide(facts, &Policy { attempts_max: 9, ..policy.clone() }), "continuations in an episode"),
         (|facts, policy| forgetful(facts, policy, |history| history.attempts = 0), "continuations in an episode"),
         (
@@ -118,6 +123,17 @@ fn a_rule_that_forgets_a_bound_breaks_it() {
         (
             |facts, policy| decide(&IssueFacts { pending_wake_since: None, ..facts.clone() }, policy),
             "somebody is on it",
+        ),
+        (
+            |facts, policy| decide(facts, &Policy { run_silent_after: TimeDelta::zero(), ..policy.clone() }),
+            "a run that lives is taken",
+        ),
+        (
+            |facts, policy| {
+                let runs = UnendedRuns { has_live_run: false, ..facts.runs.clone() };
+                decide(&IssueFacts { runs, ..facts.clone() }, policy)
+            },
+            "a run that lives is taken",
         ),
     ];
     for (rule, broken) in rules {
@@ -136,6 +152,8 @@ fn in_random_histories_everything_happens() {
         let count = hosts.iter().flat_map(|host| &host.ledger).filter(|row| row.action == action).count();
         assert!(at_least <= count, "{count} × {action} in {} histories", hosts.len());
     }
+    let lost: usize = hosts.iter().map(|host| host.lost_runs).sum();
+    assert!(100 <= lost, "{lost} runs are lost in {} histories", hosts.len());
     let days = hosts.iter().map(|host| (host.now - Host::new().now).num_days()).sum::<i64>() / hosts.len() as i64;
     assert!((20..=40).contains(&days), "{days} days on average");
 }

@@ -22,6 +22,12 @@ pub enum Event {
         runs: bool,
     },
     RunsEnd,
+    /// A sign of life of all runs.
+    Heartbeat,
+    /// From now on all runs are lost when they are silent for so many seconds.
+    Lease(i64),
+    /// The program that runs the agents starts again: nobody goes on with the runs that it left.
+    WorkerStart,
     /// A person, or the host.
     Status(&'static str),
     /// Set to work anew.
@@ -47,6 +53,25 @@ struct Run {
     retry_reason: Option<&'static str>,
     created_at: DateTime<Utc>,
     finished_at: Option<DateTime<Utc>>,
+    heartbeat_at: Option<DateTime<Utc>>,
+    lease: Option<TimeDelta>,
+    is_left: bool,
+}
+
+impl Run {
+    fn last_sign_at(&self) -> DateTime<Utc> {
+        self.finished_at.or(self.heartbeat_at).unwrap_or(self.created_at)
+    }
+
+    /// Whether somebody is at work on it, as far as that can be known.
+    fn lives(&self, now: DateTime<Utc>, policy: &Policy) -> bool {
+        let silence = match (self.lease, self.heartbeat_at) {
+            (Some(lease), _) => lease,
+            (None, Some(_)) => policy.run_silent_after,
+            (None, None) => TimeDelta::MAX,
+        };
+        self.finished_at.is_none() && !self.is_left && now - self.last_sign_at() <= silence
+    }
 }
 
 struct Wake {
@@ -83,6 +108,8 @@ pub struct Host {
     runs: Vec<Run>,
     wakes: Vec<Wake>,
     pub ledger: Vec<Recovery>,
+    /// How many runs a sweep has closed.
+    pub lost_runs: usize,
     /// The wakes of sweep's continuations, as far as they were not dropped, since the issue last showed progress by
     /// itself or a person was notified.
     continued_in_a_row: Vec<usize>,
@@ -104,12 +131,14 @@ impl Host {
             runs: Vec::new(),
             wakes: Vec::new(),
             ledger: Vec::new(),
+            lost_runs: 0,
             continued_in_a_row: Vec::new(),
         }
     }
 
     fn start(&mut self, wake: Option<usize>, retry_reason: Option<&'static str>) {
-        self.runs.push(Run { wake, retry_reason, created_at: self.now, finished_at: None });
+        let (created_at, finished_at, heartbeat_at) = (self.now, None, None);
+        self.runs.push(Run { wake, retry_reason, created_at, finished_at, heartbeat_at, lease: None, is_left: false });
     }
 
     pub fn play(&mut self, event: &Event, policy: &Policy, decide: Decide) -> Result<(), String> {
@@ -130,8 +159,14 @@ impl Host {
             Event::WakeServed { runs } => self.serve_a_wake(runs),
             Event::RunsEnd => {
                 let now = self.now;
-                self.runs.iter_mut().for_each(|run| run.finished_at = run.finished_at.or(Some(now)));
+                self.unended().for_each(|run| run.finished_at = Some(now));
             }
+            Event::Heartbeat => {
+                let now = self.now;
+                self.unended().for_each(|run| run.heartbeat_at = Some(now));
+            }
+            Event::Lease(seconds) => self.unended().for_each(|run| run.lease = Some(TimeDelta::seconds(seconds))),
+            Event::WorkerStart => self.unended().for_each(|run| run.is_left = true),
             Event::Status(status) => (self.status, self.updated_at) = (status, self.now),
             Event::Restart => {
                 (self.status, self.started_at, self.updated_at) = ("in_progress", self.now, self.now);
@@ -145,6 +180,38 @@ impl Host {
             Event::Prune => self.runs.retain(|run| run.finished_at.is_none()),
         }
         Ok(())
+    }
+
+    fn unended(&mut self) -> impl Iterator<Item = &mut Run> {
+        self.runs.iter_mut().filter(|run| run.finished_at.is_none())
+    }
+
+    /// The view `observed_runs`.
+    fn is_lost(&self, run: &Run) -> bool {
+        let is_over = |lease| lease < self.now - run.last_sign_at();
+        run.finished_at.is_none() && (run.is_left || run.lease.is_some_and(is_over))
+    }
+
+    fn unended_runs(&self) -> UnendedRuns {
+        let unended = || self.runs.iter().filter(|run| run.finished_at.is_none());
+        let is_live = |run: &Run| !self.is_lost(run) && (run.heartbeat_at.is_none() || run.lease.is_some());
+        let heard = |run: &Run| run.heartbeat_at.filter(|_| run.lease.is_none() && !self.is_lost(run));
+        UnendedRuns {
+            has_live_run: unended().any(is_live),
+            heard_of_at: unended().filter_map(heard).max(),
+            lost: unended().any(|run| self.is_lost(run)).then(|| "a run".to_owned()),
+        }
+    }
+
+    /// The trigger `close_lost_runs`.
+    fn close_lost_runs(&mut self) {
+        let is_closed: Vec<bool> =
+            self.runs.iter().map(|run| self.is_lost(run) || run.heartbeat_at.is_some()).collect();
+        for (run, is_closed) in self.runs.iter_mut().zip(is_closed) {
+            if is_closed && run.finished_at.is_none() {
+                (run.finished_at, self.lost_runs) = (Some(self.now), self.lost_runs + 1);
+            }
+        }
     }
 
     fn serve_a_wake(&mut self, runs: bool) {
@@ -197,7 +264,7 @@ impl Host {
         // episode.began_at
         let began_at = [last_own_at, escalations().max()].into_iter().flatten().fold(self.started_at, DateTime::max);
         // run.last_sign_at
-        let last_sign_at = self.runs.iter().map(|run| run.finished_at.unwrap_or(run.created_at)).max();
+        let last_sign_at = self.runs.iter().map(Run::last_sign_at).max();
         // continuation.since_episode, last_day, last_at
         let continuations = self.continuations();
         let in_episode = || continuations.iter().filter(|(at, _)| began_at <= *at);
@@ -207,6 +274,7 @@ impl Host {
         let is_unserved = |row: &&Recovery| row.wake.is_some_and(|wake| self.wakes[wake].dropped);
         let unserved = self.ledger.iter().filter(|row| began_at <= row.created_at).filter(is_unserved).count() as u32;
         let continuation_ends = self.runs.iter().filter(|run| self.is_continuation(run) || is_ours(run));
+        let ended_at = |run: &Run| run.finished_at.or_else(|| self.is_lost(run).then(|| run.last_sign_at()));
         // The join of `recoveries o`.
         let is_open = |row: &&Recovery| !(row.settled || row.blocked_subject && self.status == "blocked");
         let open = self.ledger.iter().enumerate().find(|(_, row)| is_open(row));
@@ -219,10 +287,7 @@ impl Host {
             status: self.status.to_owned(),
             assignee: self.assignee(),
             assigned_to_user: self.assigned == Assigned::User,
-            runs: UnendedRuns {
-                has_live_run: self.runs.iter().any(|run| run.finished_at.is_none()),
-                ..UnendedRuns::default()
-            },
+            runs: self.unended_runs(),
             pending_wake_since: self.wakes.iter().filter(|wake| wake.pending).map(|wake| wake.created_at).min(),
             pending_wake: None,
             declared_wait: self.waits_until.filter(|until| self.now < *until).map(|_| "approval".to_owned()),
@@ -244,7 +309,7 @@ impl Host {
                 attempts_unserved: unserved,
                 attempts_last_day: continuations.iter().filter(|(at, _)| a_day_ago < *at).count() as u32,
                 last_attempt_at: continuations.iter().map(|(at, _)| *at).max(),
-                last_attempt_ended_at: continuation_ends.filter_map(|run| run.finished_at).max(),
+                last_attempt_ended_at: continuation_ends.filter_map(ended_at).max(),
                 escalated: open.is_some_and(|(_, row)| escalated(row)),
                 abandoned: open.is_some_and(|(_, row)| row.action == "abandon"),
                 lost_agent: open.and_then(|(_, row)| row.lost_agent.clone()),
@@ -257,10 +322,17 @@ impl Host {
     fn sweep(&mut self, policy: &Policy, decide: Decide) -> Result<(), String> {
         let facts = self.facts();
         let last = self.ledger.iter().filter(|row| row.action == "continue").map(|row| row.created_at).max();
-        match decide(&facts, policy).decision {
+        let decision = decide(&facts, policy).decision;
+        if let Decision::Continue { .. } | Decision::Escalate(_) = decision {
+            let lives = self.runs.iter().any(|run| run.lives(self.now, policy));
+            ensure(!lives, "a run that lives is taken")?;
+            self.close_lost_runs();
+            ensure(self.unended().next().is_none(), "a run that is lost stays as it is")?;
+        }
+        match decision {
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
             Decision::Continue { .. } => {
-                ensure(!facts.runs.has_live_run && facts.pending_wake_since.is_none(), "somebody is on it")?;
+                ensure(facts.pending_wake_since.is_none(), "somebody is on it")?;
                 ensure(
                     matches!(self.assigned, Assigned::Agent(_)) && self.agent_status == "idle",
                     "its agent cannot work",
