@@ -17,7 +17,11 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
         &[
             ("status", "('in_progress'), ('blocked'), ('done')"),
             ("assignee", "('its agent'), ('a person too'), ('nobody')"),
-            ("run", "(null), ('failed'), ('running'), ('scheduled_retry')"),
+            (
+                "run, heard_minutes, lease",
+                "(null, null, null), ('failed', null, null), ('running', null, null), ('scheduled_retry', null, null),
+                 ('running', 10, null), ('running', 70, null), ('running', 10, 300)",
+            ),
             ("wake, wake_minutes", "(null, null), ('queued', 0), ('queued', 5), ('claimed', 300), ('completed', 5)"),
             (
                 "action, blocked, settled",
@@ -28,7 +32,8 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
         ],
     );
     world.fill_issues("T", "subject_id", "status", &agent);
-    let (at, run_at, wake_at) = (world.ago("minutes"), world.ago(50), world.ago("wake_minutes"));
+    let (at, run_at, wake_at) = (world.ago("minutes"), world.ago(80), world.ago("wake_minutes"));
+    let heard_at = world.ago("heard_minutes");
     world.run(&format!(
         "update issues set updated_at = {at} from combinations where id = subject_id;
          update issues set assignee_user_id = 'grace'
@@ -48,7 +53,9 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
         world.fill("agent_wakeup_requests", &wake, with_wake);
     } else {
         let (id, of_issue) = (("id", world.new_id()), ("issue_id", "subject_id"));
-        world.fill("runs", &[id, of_agent, of_issue, ("status", "run"), ("created_at", &run_at)], with_run);
+        let [life, lease] = [("heartbeat_at", heard_at.as_str()), ("lease_seconds", "lease")];
+        let run = [id, of_agent, of_issue, ("status", "run"), ("created_at", &run_at), life, lease];
+        world.fill("runs", &run, with_run);
         let why = [("reason", "'assigned'"), ("requested_by", "'host'")];
         let wake = [id, of_agent, of_issue, why[0], why[1], ("status", "wake"), ("created_at", &wake_at)];
         world.fill("wakes", &wake, with_wake);
@@ -67,21 +74,27 @@ pub fn every_step(world: &mut World) -> Vec<Id> {
         &[
             ("status", "('pending'), ('in_progress'), ('completed'), ('skipped'), ('failed')"),
             ("plan_status", "('draft'), ('executing'), ('stalled'), ('completed'), ('cancelled')"),
-            ("run", "(null), ('failed'), ('running')"),
+            (
+                "run, heard_minutes, lease",
+                "(null, null, null), ('failed', null, null), ('running', null, null), ('running', 70, null),
+                 ('running', 10, 300)",
+            ),
             ("wake, wake_minutes", "(null, null), ('queued', 0), ('queued', 5), ('claimed', 300)"),
             ("action", "(null), ('continue'), ('escalate'), ('abandon')"),
             ("minutes", "(5), (300)"),
         ],
     );
     world.fill_steps(&agent);
-    let (at, wake_at) = (world.ago("minutes"), world.ago("wake_minutes"));
+    let (at, wake_at, heard_at) = (world.ago("minutes"), world.ago("wake_minutes"), world.ago("heard_minutes"));
     world.run(&format!(
         "update plans set status = plan_status from combinations where id = plan_id;
          update plan_steps set status = c.status, started_at = {at} from combinations c where id = subject_id"
     ));
     let (id, of_agent, of_step) =
         (("id", world.new_id()), ("agent_id", agent.as_str()), ("plan_step_id", "subject_id"));
-    world.fill("runs", &[id, of_agent, of_step, ("status", "run")], "combinations where run is not null");
+    let [life, lease] = [("heartbeat_at", heard_at.as_str()), ("lease_seconds", "lease")];
+    let run = [id, of_agent, of_step, ("status", "run"), life, lease];
+    world.fill("runs", &run, "combinations where run is not null");
     let why = [("reason", "'x'"), ("requested_by", "'host'")];
     let wake = [id, of_agent, of_step, why[0], why[1], ("status", "wake"), ("created_at", &wake_at)];
     world.fill("wakes", &wake, "combinations where wake is not null");
@@ -93,7 +106,7 @@ pub fn every_step(world: &mut World) -> Vec<Id> {
 on_each_host! {
     fn the_candidates_name_every_issue_that_the_rules_would_touch(world) {
         let issues = every_issue(world);
-        assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 6 * 2);
+        assert_eq!(issues.len(), 3 * 3 * 7 * 5 * 6 * 2);
         assert_eq!(overlooked::<IssueFacts>(world, &touched::<IssueFacts>(world, &issues)), []);
         assert_read_alike::<IssueFacts>(world, &issues);
     }
@@ -118,7 +131,7 @@ mod steps {
     on_each_database! {
         fn the_candidates_name_every_step_that_the_rules_would_touch(world) {
             let steps = every_step(world);
-            assert_eq!(steps.len(), 5 * 5 * 3 * 4 * 4 * 2);
+            assert_eq!(steps.len(), 5 * 5 * 5 * 4 * 4 * 2);
             assert_eq!(overlooked::<StepFacts>(world, &touched::<StepFacts>(world, &steps)), []);
             assert_read_alike::<StepFacts>(world, &steps);
         }
