@@ -5,8 +5,8 @@ use diesel::{QueryableByName, RunQueryDsl};
 
 use crate::support::world::{On, World};
 
-/// As `store::read::sweeper` and `store::work::ledger` ask, and the index that each needs.
-const QUERIES: [(&str, &str); 6] = [
+/// As `store::read::sweeper`, `store::work::ledger` and `store::read::metrics` ask, and the index that each needs.
+const QUERIES: [(&str, &str); 9] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
         "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 \
@@ -26,6 +26,9 @@ const QUERIES: [(&str, &str); 6] = [
         "sweeps_started_at",
     ),
     ("recoveries where created_at >= '2200-01-01T00:00:00.000Z'", "recoveries_created_at"),
+    ("(select state, count(*) from issue_states group by state) counts", "issues_in_progress"),
+    ("(select state, count(*) from step_states group by state) counts", "plan_steps_in_progress"),
+    ("(select state, count(*) from session_states group by state) counts", "sessions_active"),
 ];
 
 #[derive(QueryableByName)]
@@ -54,7 +57,7 @@ fn plan(world: &mut World, query: &str) -> String {
     lines.join("\n")
 }
 
-/// Years of sweeps, half of which looked at a part, a shard that has died, and a long ledger.
+/// Years of sweeps, half of which looked at a part, a shard that has died, a long ledger, and work that is finished.
 fn years(world: &mut World) {
     let (id, at) = match world.on {
         On::Sqlite => ("printf('00000000-0000-4000-8000-%012d', n)", "'2026-01-01T00:00:00.000Z'"),
@@ -73,6 +76,15 @@ fn years(world: &mut World) {
             settled_at, created_at)
          select {id}, {id}, 'issue', {id}, 'recover', 'x', {at}, 1, {at}, {at} from numbers"
     ));
+    for (table, columns, values) in [
+        ("issues", "title, status", "'x', 'done'"),
+        ("sessions", "status", "'terminated'"),
+        ("plans", "title", "'x'"),
+        ("plan_steps", "plan_id, position, title, status", "{id}, 1, 'x', 'completed'"),
+    ] {
+        let values = values.replace("{id}", id);
+        world.run(&format!("{numbers} insert into {table} (id, {columns}) select {id}, {values} from numbers"));
+    }
     world.run("analyze");
 }
 
