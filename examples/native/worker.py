@@ -2,13 +2,14 @@
 """A worker for sweep's own tables on PostgreSQL, explained in docs/native.md: has COMMAND do the work of each wake, one after the other.
 It says by its name when it starts again, so that a run which an earlier start left behind is lost at once.
     DATABASE_URL=postgres://… worker.py NAME COMMAND…"""
-import os, subprocess, sys
+import contextlib, os, signal, subprocess, sys, time
 
 import psycopg  # Debian: python3-psycopg
 
 (name, *command), lease = sys.argv[1:], int(os.environ.get("LEASE_SECONDS", 300))
-db = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, options="-c search_path=sweep")
-(worker,) = db.execute("insert into workers (name) values (%s) returning id", [name]).fetchone()
+for number in (signal.SIGALRM, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # SIGALRM: the lease is over
+    signal.signal(number, lambda number, _: sys.exit(128 + number))
+signal.alarm(10)
 TAKE = """
     with wake as (
         update wakes set status = 'completed', updated_at = now()
@@ -16,26 +17,56 @@ TAKE = """
     )
     insert into runs (wake_id, agent_id, issue_id, plan_step_id, status, worker_id, heartbeat_at, lease_seconds)
     select id, agent_id, issue_id, plan_step_id, 'running', %s, now(), %s from wake returning id, issue_id, plan_step_id"""
+LIVE = "update runs set heartbeat_at = now() where id = %s and status = 'running' returning id"
+END = """
+    with run as (update runs set status = %s, finished_at = now() where id = %s and status = 'running' returning *),
+         step as (update plan_steps s set status = 'completed', updated_at = now() from run
+                  where s.id = run.plan_step_id and run.status = 'succeeded'),
+         issue as (update issues i set status = 'in_review', updated_at = now() from run
+                   where i.id = run.issue_id and run.plan_step_id is null and run.status = 'succeeded')
+    select id from run"""
 
 
-def is_ours(change, *values):
-    """Changes the run, unless a sweep has taken it."""
-    return db.execute(f"update runs set {change} where id = %s and status = 'running'", values).rowcount == 1
-
-
-while taken := db.execute(TAKE, [worker, lease]).fetchone():
-    run, issue, step = taken
-    work = subprocess.Popen(command, env={**os.environ, "ISSUE": str(issue or ""), "STEP": str(step or "")})
+def ask(sql, *values):
+    """Tries again until the lease is over, which begins anew with each answer. Each statement has its own connection."""
     while True:
+        asked = time.monotonic()
         try:
-            worked = work.wait(lease / 3) == 0
-            break
-        except subprocess.TimeoutExpired:  # three signs of life in the time of a lease
-            if not is_ours("heartbeat_at = now()", run):
-                work.terminate()
-    with db.transaction():
-        if is_ours("status = %s, finished_at = now()", "succeeded" if worked else "failed", run) and worked:
-            if step:
-                db.execute("update plan_steps set status = 'completed', updated_at = now() where id = %s", [step])
-            else:
-                db.execute("update issues set status = 'in_review', updated_at = now() where id = %s", [issue])
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, options="-c search_path=sweep") as db:
+                answer = db.execute(sql, values).fetchone()
+        except psycopg.Error as error:
+            print(error, file=sys.stderr)
+            time.sleep(1)
+        else:
+            signal.setitimer(signal.ITIMER_REAL, max(0.1, asked + lease - time.monotonic()))
+            return answer
+
+
+def end(work):
+    """Ends the command and all that it has started, within five seconds."""
+    with contextlib.suppress(ProcessLookupError):  # nothing of it is left
+        try:
+            os.killpg(work.pid, signal.SIGTERM)
+            for _ in range(50):
+                work.poll()
+                os.killpg(work.pid, 0)
+                time.sleep(0.1)
+        finally:
+            os.killpg(work.pid, signal.SIGKILL)
+
+
+(worker,) = ask("insert into workers (name) values (%s) returning id", name)
+while taken := ask(TAKE, worker, lease):
+    run, issue, step = taken
+    env = {**os.environ, "ISSUE": str(issue or ""), "STEP": str(step or "")}
+    work, worked = subprocess.Popen(command, env=env, start_new_session=True), None
+    try:
+        while worked is None:
+            try:
+                worked = work.wait(lease / 3) == 0
+            except subprocess.TimeoutExpired:  # three signs of life in the time of a lease
+                if not ask(LIVE, run):
+                    break  # a sweep has taken the run
+    finally:
+        end(work)
+    ask(END, "succeeded" if worked else "failed", run)

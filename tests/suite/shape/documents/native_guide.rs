@@ -1,12 +1,14 @@
 //! docs/native.md, from an empty database to recovered work: on PostgreSQL as it stands there, on SQLite as it says.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 
 use regex::Regex;
 use sweep::rules::Id;
 use sweep::sweep::logs::EMPTY;
+use tempfile::TempDir;
 
 use super::Page;
 use super::blocks::Block;
@@ -14,7 +16,7 @@ use super::comparison::{compare, expect_as_shown, turn};
 use super::reader::{Client, Reader};
 use crate::support::databases::{connect_server, database_url, files, new_database, run};
 use crate::support::program::command_at;
-use crate::support::wait::wait_until;
+use crate::support::wait::{wait_for, wait_until};
 use crate::support::world::{On, World, on_each_database};
 
 pub const GUIDE: &str = "docs/native.md";
@@ -130,32 +132,61 @@ fn examples() -> [(World, Vec<String>); 3] {
     [(shell, vec![example("runner.sh")]), (named, worker()), (file, vec![example("runner.py"), path])]
 }
 
-/// A runner whose agent works until the file `done` is there. It has a process group, with its agent.
-struct Runner(std::process::Child);
+/// An agent that works until the first file is there, or its own one is gone. A polite signal does not end it.
+const AGENT: &str = "trap '' TERM; echo $$ >\"$1\"; until [ -e \"$0\" ] || [ ! -e \"$1\" ]; do sleep 0.05; done";
+
+/// A runner whose agent works until the file `done` is there. Each has a process group of its own.
+struct Runner {
+    process: Child,
+    files: TempDir,
+}
 
 impl Runner {
-    fn start(world: &World, words: &[String], done: &str) -> Runner {
-        let work = ["sh", "-c", "until [ -e \"$0\" ]; do sleep 0.05; done", done];
+    fn start(world: &World, words: &[String], lease: u32, done: &Path) -> Runner {
+        let files = files().expect("a folder");
         let mut command = Command::new(&words[0]);
-        let command = command.args(&words[1..]).args(work).env("DATABASE_URL", &world.url).process_group(0);
-        Runner(command.env("LEASE_SECONDS", "300").spawn().expect("a runner"))
+        command.args(&words[1..]).args(["sh", "-c", AGENT]).args([done, &files.path().join("agent")]);
+        command.env("DATABASE_URL", &world.url).env("LEASE_SECONDS", lease.to_string());
+        // The lines that say that a database is away.
+        command.stderr(Stdio::null());
+        Runner { process: command.process_group(0).spawn().expect("a runner"), files }
     }
 
+    /// The agent's process, which has given its process group its id.
+    fn agent(&self) -> u32 {
+        let written = || std::fs::read_to_string(self.files.path().join("agent")).ok()?.trim_end().parse().ok();
+        wait_for("the agent has begun", written)
+    }
+
+    /// Sends both a signal, as to all processes of a machine.
     fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), "--", &format!("-{}", self.0.id())]).status();
-        assert!(sent.expect("kill").success());
+        assert!([self.process.id(), self.agent()].into_iter().all(|process| signal(name, &format!("-{process}"))));
     }
 
-    fn end(&mut self) {
-        self.0.wait().expect("an end");
+    fn end(&mut self) -> ExitStatus {
+        wait_for("the runner has ended", || self.process.try_wait().expect("a runner"))
+    }
+
+    /// Waits until the runner has given up and nothing of its agent is left.
+    fn ends_its_agent(mut self) {
+        let agent = self.agent();
+        assert!(!self.end().success());
+        wait_until("the agent has ended", || {
+            [format!("{agent}"), format!("-{agent}")].iter().all(|id| !signal("0", id))
+        });
     }
 }
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).output();
-        let _ = self.0.wait();
+        signal("KILL", &format!("-{}", self.process.id()));
+        let _ = self.process.wait();
     }
+}
+
+/// True if there is such a process, or process group.
+fn signal(name: &str, id: &str) -> bool {
+    Command::new("kill").args([&format!("-{name}"), "--", id]).output().expect("kill").status.success()
 }
 
 /// An issue for which a wake of the host's own is queued.
@@ -182,8 +213,7 @@ fn the_work_of_a_runner_that_is_killed_is_continued_once_and_completed_once() {
     for (mut world, words) in examples() {
         let issue = woken(&mut world);
         let files = files().expect("a folder");
-        let (never, at_once) = (files.path().join("never"), files.path().to_owned());
-        let mut runner = Runner::start(&world, &words, never.to_str().expect("a path"));
+        let mut runner = Runner::start(&world, &words, 300, &files.path().join("never"));
         wait_for_run(&mut world);
         assert!(["healthy", "not examined"].contains(&world.sweep().outcome(&issue)), "it lives: {words:?}");
         runner.signal("KILL");
@@ -192,7 +222,7 @@ fn the_work_of_a_runner_that_is_killed_is_continued_once_and_completed_once() {
 
         assert_eq!(world.sweep().outcome(&issue), "continued", "{words:?}");
         assert_eq!((world.sweep().outcome(&issue), world.wakes_for(&issue)), ("healthy", 1), "once: {words:?}");
-        Runner::start(&world, &words, at_once.to_str().expect("a path")).end();
+        Runner::start(&world, &words, 300, files.path()).end();
         assert_eq!(world.status("issues", &issue), "in_review", "{words:?}");
         assert_eq!(world.sweep().outcome(&issue), "recovered", "{words:?}");
         assert_eq!(world.count("runs where status = 'succeeded'"), 1);
@@ -206,13 +236,13 @@ fn a_runner_that_was_stopped_and_goes_on_changes_nothing_of_what_another_one_did
     for (mut world, words) in examples() {
         let issue = woken(&mut world);
         let files = files().expect("a folder");
-        let (later, at_once) = (files.path().join("later"), files.path().to_owned());
-        let mut old = Runner::start(&world, &words, later.to_str().expect("a path"));
+        let later = files.path().join("later");
+        let mut old = Runner::start(&world, &words, 300, &later);
         wait_for_run(&mut world);
         old.signal("STOP");
         lease_runs_out(&mut world);
         assert_eq!(world.sweep().outcome(&issue), "continued", "{words:?}");
-        Runner::start(&world, &words, at_once.to_str().expect("a path")).end();
+        Runner::start(&world, &words, 300, files.path()).end();
         world.set("issues", &issue, "status = 'done'");
         let rows = |world: &mut World| {
             let runs = world.texts("id || status || finished_at", "runs order by id");
@@ -234,11 +264,111 @@ fn a_worker_that_starts_again_loses_what_it_left_at_once() {
     let issue = woken(&mut world);
     let files = files().expect("a folder");
     let words = worker();
-    let mut runner = Runner::start(&world, &words, files.path().join("never").to_str().expect("a path"));
+    let mut runner = Runner::start(&world, &words, 300, &files.path().join("never"));
     wait_for_run(&mut world);
     runner.signal("KILL");
     runner.end();
     assert!(["healthy", "not examined"].contains(&world.sweep().outcome(&issue)), "its lease holds");
-    Runner::start(&world, &words, "/").end();
+    Runner::start(&world, &words, 300, files.path()).end();
     assert_eq!((world.sweep().outcome(&issue), world.count("runs where status = 'interrupted'")), ("continued", 1));
+}
+
+/// Has changes of a run fail, for so many seconds after its last sign of life: on PostgreSQL by this statement.
+fn fail_for(world: &mut World, seconds: u32, how: &str) {
+    world.run(&match world.on {
+        On::Sqlite => format!(
+            "create trigger fail before update on runs
+             when julianday('now') < julianday(old.heartbeat_at) + {seconds} / 86400.0
+             begin select raise(abort, 'away'); end"
+        ),
+        _ => format!(
+            "create function fail() returns trigger language plpgsql as $$ begin
+                if clock_timestamp() < old.heartbeat_at + interval '{seconds} seconds' then {how}; end if;
+                return new;
+            end $$;
+            create trigger fail before update on runs for each row execute function fail()"
+        ),
+    });
+}
+
+const LOSE_THE_CONNECTION: &str = "perform pg_terminate_backend(pg_backend_pid()), pg_sleep(600)";
+
+#[test]
+fn a_database_that_is_away_for_less_than_a_lease_costs_a_runner_nothing() {
+    let files = files().expect("a folder");
+    let later = files.path().join("later");
+    let mut runners = examples().map(|(mut world, words)| {
+        let issue = woken(&mut world);
+        fail_for(&mut world, 5, LOSE_THE_CONNECTION);
+        let runner = Runner::start(&world, &words, 12, &later);
+        (world, issue, runner)
+    });
+    for (world, ..) in &mut runners {
+        wait_until("the run has shown a sign of life", || world.count("runs where heartbeat_at > created_at") == 1);
+    }
+    std::fs::write(&later, "").expect("a file");
+    for (world, issue, runner) in &mut runners {
+        assert!(runner.end().success(), "{:?}", world.on);
+        assert_eq!((&*world.status("issues", issue), world.count("runs where status = 'succeeded'")), ("in_review", 1));
+    }
+}
+
+#[test]
+fn a_database_that_is_away_for_longer_than_a_lease_has_a_runner_end_its_agent() {
+    let files = files().expect("a folder");
+    let runners = [LOSE_THE_CONNECTION, "perform pg_sleep(600)"].map(|how| {
+        examples().map(|(mut world, words)| {
+            woken(&mut world);
+            fail_for(&mut world, 600, how);
+            let runner = Runner::start(&world, &words, 3, &files.path().join("never"));
+            (world, runner)
+        })
+    });
+    for (_world, runner) in runners.into_iter().flatten() {
+        runner.ends_its_agent();
+    }
+}
+
+#[test]
+fn a_runner_that_cannot_write_to_its_file_for_longer_than_a_lease_ends_its_agent() {
+    let [.., (mut world, words)] = examples();
+    woken(&mut world);
+    let files = files().expect("a folder");
+    let runner = Runner::start(&world, &words, 3, &files.path().join("never"));
+    runner.agent();
+    world.run("begin immediate");
+    runner.ends_its_agent();
+}
+
+#[test]
+fn a_runner_that_is_asked_to_end_ends_its_agent() {
+    let files = files().expect("a folder");
+    let runners = examples().map(|(mut world, words)| {
+        woken(&mut world);
+        let runner = Runner::start(&world, &words, 300, &files.path().join("never"));
+        (world, runner)
+    });
+    for (_world, runner) in runners {
+        runner.agent();
+        assert!(signal("TERM", &runner.process.id().to_string()));
+        runner.ends_its_agent();
+    }
+}
+
+#[test]
+fn a_lease_of_a_second_is_long_enough_for_signs_of_life() {
+    let [(mut world, words), ..] = examples();
+    let files = files().expect("a folder");
+    let start = |world: &mut World| {
+        woken(world);
+        Runner::start(world, &words, 1, &files.path().join("never"))
+    };
+    let mut runner = start(&mut world);
+    wait_until("a run has shown a sign of life", || {
+        // On a machine that is busy, a statement may take longer than this lease.
+        if runner.process.try_wait().expect("a runner").is_some() {
+            runner = start(&mut world);
+        }
+        0 < world.count("runs where heartbeat_at > created_at")
+    });
 }
