@@ -204,14 +204,12 @@ impl Host {
     }
 
     /// The trigger `close_lost_runs`.
-    fn close_lost_runs(&mut self) {
-        let is_closed: Vec<bool> =
-            self.runs.iter().map(|run| self.is_lost(run) || run.heartbeat_at.is_some()).collect();
-        for (run, is_closed) in self.runs.iter_mut().zip(is_closed) {
-            if is_closed && run.finished_at.is_none() {
-                (run.finished_at, self.lost_runs) = (Some(self.now), self.lost_runs + 1);
-            }
+    fn close_lost_runs(&mut self, policy: &Policy) {
+        let (now, mut closed) = (self.now, 0);
+        for run in self.unended().filter(|run| !run.lives(now, policy)) {
+            (run.finished_at, closed) = (Some(now), closed + 1);
         }
+        self.lost_runs += closed;
     }
 
     fn serve_a_wake(&mut self, runs: bool) {
@@ -326,7 +324,7 @@ impl Host {
         if let Decision::Continue { .. } | Decision::Escalate(_) = decision {
             let lives = self.runs.iter().any(|run| run.lives(self.now, policy));
             ensure(!lives, "a run that lives is taken")?;
-            self.close_lost_runs();
+            self.close_lost_runs(policy);
             ensure(self.unended().next().is_none(), "a run that is lost stays as it is")?;
         }
         match decision {
