@@ -120,7 +120,7 @@ pub struct WorkPage<'a> {
     next: Option<Route>,
 }
 
-/// Whose work alone is listed, with a link to its page, and the list without that.
+/// A tenant, an agent or a plan whose work alone is listed: a link to its page, and the list without that limit.
 struct Limit {
     what: &'static str,
     link: Link,
