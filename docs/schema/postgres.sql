@@ -523,10 +523,10 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 -- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
 -- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as id, r.is_live as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost as lost_run from observed_runs r
+select r.plan_step_id as id, r.id as run_id, r.is_live as has_live_run, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end as heard_of_at, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
 union all
-select w.plan_step_id, r.is_live, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
+select w.plan_step_id, r.id, r.is_live, case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end, 'run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
 -- facts/shared/both/2026-11-24-001352_shared_by_kinds
@@ -778,10 +778,7 @@ left join lateral (
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
-        where p.issue_id = i.id and p.tenant = i.tenant
-        union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from wakes w where w.plan_step_id = s.id offset 0) w join runs r on r.wake_id = w.id
+        select r.run_id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r
         where p.issue_id = i.id and p.tenant = i.tenant
     ) o cross join lateral (select * from observed_runs r where r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
 ) unended on true

@@ -712,10 +712,10 @@ select
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
         where p.issue_id = i.id and p.tenant = i.tenant
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') where r.is_live)
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
@@ -727,10 +727,10 @@ select
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
         where p.issue_id = i.id and p.tenant = i.tenant
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as run_heard_of_at,
     (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
@@ -740,10 +740,10 @@ select
         union all
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running')
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id join runs r on r.wake_id = w.id
+        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
         where p.issue_id = i.id and p.tenant = i.tenant
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,

@@ -66,8 +66,11 @@
 {#- Joins each row with at most so many rows of a table, read by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join lateral (
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
-{#- Joins each row with the row of this id, which `offset 0` looks up one by one. -#}
+{#- Joins each row with those that meet a condition, which `offset 0` looks up one by one. -#}
 {%- macro those_of(view, name, condition) %}cross join lateral (select * from {{ view }} {{ name }} where {{ condition }} offset 0) {{ name }}{% endmacro -%}
+{#- The unended runs of the steps `s` that a query finds, of a view each half of which PostgreSQL reads for one step. -#}
+{%- macro runs_of_steps(steps, condition) %}select r.run_id from {{ steps }} {{ those_of("worked_steps", "r", "r.id = s.id") }}
+        where {{ condition }}{% endmacro -%}
 {#- Prints a time for people. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
 {#- Makes the function that locks a subject and reads its facts, in one round trip. Locking and reading stay two statements: each statement

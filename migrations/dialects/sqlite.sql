@@ -52,5 +52,10 @@
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
 {%- macro those_of(view, name, condition) %}cross join {{ view }} {{ name }} on {{ condition }}{% endmacro -%}
+{%- macro runs_of_steps(steps, condition) %}select r.id from {{ steps }} cross join runs r on r.plan_step_id = s.id
+        where {{ condition }}
+        union all
+        select r.id from {{ steps }} cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
+        where {{ condition }}{% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

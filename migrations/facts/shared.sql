@@ -47,11 +47,7 @@
         select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status {{ on_its_way }}
 {%- if steps %}
         union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id {{ those_of("runs", "r", "r.plan_step_id = s.id and r.status " ~ live) }}
-        where p.issue_id = i.id and p.tenant = i.tenant
-        union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id {{ those_of("wakes", "w", "w.plan_step_id = s.id") }} join runs r on r.wake_id = w.id
-        where p.issue_id = i.id and p.tenant = i.tenant
+        {{ runs_of_steps("plans p join plan_steps s on s.plan_id = p.id", "p.issue_id = i.id and p.tenant = i.tenant") }}
 {%- endif %}
     ) o {{ those_of("observed_runs", "r", "r.id = o.id and r.status " ~ live) }}
 {%- endmacro -%}

@@ -36,9 +36,9 @@ where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.sta
 -- The steps with runs that have not ended by their status, once for each: the run names the step, or a wake that names it started the run. The
 -- run works on the plan's issue, too.
 create view worked_steps as
-select r.plan_step_id as id, r.is_live as has_live_run, {{ heard_of_at("r") }} as heard_of_at, {{ lost_run("r") }} as lost_run from observed_runs r
+select r.plan_step_id as id, r.id as run_id, r.is_live as has_live_run, {{ heard_of_at("r") }} as heard_of_at, {{ lost_run("r") }} as lost_run from observed_runs r
 where r.plan_step_id is not null and r.status {{ live }}
 union all
-select w.plan_step_id, r.is_live, {{ heard_of_at("r") }}, {{ lost_run("r") }} from wakes w join observed_runs r on r.wake_id = w.id
+select w.plan_step_id, r.id, r.is_live, {{ heard_of_at("r") }}, {{ lost_run("r") }} from wakes w join observed_runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status {{ live }};
 {%- endif %}
