@@ -705,19 +705,14 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from (
-        select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
-        union all
-        select i.checkout_run_id
-        union all
-        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
-        union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
-        where p.issue_id = i.id and p.tenant = i.tenant
-        union all
-        select r.id from plans p join plan_steps s on s.plan_id = p.id cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
-        where p.issue_id = i.id and p.tenant = i.tenant
-    ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') where r.is_live)
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
+        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+                and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
+        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
+                   where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
     (select max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) from (

@@ -41,7 +41,13 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from {{ unended_runs() }} where r.is_live)
+    exists (select 1 from runs r where r.issue_id = i.id and {{ is_live("r") }})
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and {{ is_live("r") }})
+        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status {{ on_its_way }} and {{ is_live("r") }})
+{%- if steps %}
+        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
+                   where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
+{%- endif %}
 {%- if sessions %}
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
 {%- endif %}
