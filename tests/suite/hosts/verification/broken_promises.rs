@@ -71,7 +71,7 @@ const INSERT_A_JOB: &str =
     "expected to be continued",
     "left join wake_jobs w on w.job_id = j.id;",
     "left join wake_jobs w on w.job_id = j.id union all
-     select -j.id - t.id, j.worker_id, t.id, null, null, 'running', j.queued_at, null
+     select -j.id - t.id, j.worker_id, t.id, null, null, 'running', j.queued_at, null, null, null, null
      from public.jobs j join public.tasks t using (worker_id) where j.state = 'running' and t.id <> j.task_id;"
 )]
 #[case::long_runs_that_are_called_dead(
