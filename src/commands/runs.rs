@@ -25,14 +25,10 @@ pub fn run(command: RunCommand, layout: Layout, environment: &Environment) -> Re
                 Ok(Some(begun.ok_or_else(|| some_failed("no wake is queued"))?))
             }
             RunCommand::Heartbeat { run } => {
-                change(opened, &run, runs::note_heartbeat)?;
-                layout.confirm_done("", "run heartbeat", &[redact(&run)]);
-                Ok(None)
+                change(opened, layout, ("run heartbeat", &run), runs::note_heartbeat).map(|()| None)
             }
             RunCommand::End { run, status, done } => {
-                change(opened, &run, |db, id| runs::end(db, id, status, done))?;
-                layout.confirm_done("", "run end", &[redact(&run)]);
-                Ok(None)
+                change(opened, layout, ("run end", &run), |db, id| runs::end(db, id, status, done)).map(|()| None)
             }
         }
     })?;
@@ -47,8 +43,13 @@ pub fn run(command: RunCommand, layout: Layout, environment: &Environment) -> Re
     Ok(Conclusion::Done)
 }
 
-/// Changes a run that is still running.
-fn change(opened: &mut OpenDatabase, name: &str, body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>) -> Result<()> {
+/// Changes a run that is still running, and confirms the command that did so.
+fn change(
+    opened: &mut OpenDatabase,
+    layout: Layout,
+    (command, name): (&str, &str),
+    body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
+) -> Result<()> {
     let shown = redact(name);
     let (is_changed, is_there) = opened.change(|db, _| {
         let Some(id) = IdType::of(db)?.parse(name) else { return Ok((false, false)) };
@@ -57,5 +58,6 @@ fn change(opened: &mut OpenDatabase, name: &str, body: impl FnOnce(&mut Db, &Id)
     })?;
     ensure!(is_there, usage(format!("there is no run {shown} in this database")));
     ensure!(is_changed, some_failed(format!("the run {shown} is not running any more: nothing was changed")));
+    layout.confirm_done("", command, &[shown]);
     Ok(())
 }
