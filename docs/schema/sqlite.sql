@@ -331,10 +331,10 @@ create table activity (
 create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
     where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
+create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_age on runs (created_at, id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');

@@ -5,8 +5,9 @@ use diesel::{QueryableByName, RunQueryDsl};
 
 use crate::support::world::{On, World};
 
-/// As `store::read::sweeper`, `store::work::ledger` and `store::read::metrics` ask, and the index that each needs.
-const QUERIES: [(&str, &str); 9] = [
+/// As `store::read::sweeper`, `store::work::ledger`, `store::read::metrics` and `store::work::opening` ask, and the
+/// index that each needs.
+const QUERIES: [(&str, &str); 10] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
         "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 \
@@ -29,6 +30,7 @@ const QUERIES: [(&str, &str); 9] = [
     ("(select state, count(*) from issue_states group by state) counts", "issues_in_progress"),
     ("(select state, count(*) from step_states group by state) counts", "plan_steps_in_progress"),
     ("(select state, count(*) from session_states group by state) counts", "sessions_active"),
+    ("unheard_runs where since < '2025-01-01T00:00:00.000Z'", "issues_held"),
 ];
 
 #[derive(QueryableByName)]
