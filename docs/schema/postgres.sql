@@ -70,6 +70,7 @@ create unique index recoveries_open on recoveries (kind, subject_id) where settl
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where wake_id is not null;
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
+create index recoveries_by_tenant on recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index recoveries_created_at on recoveries (created_at);
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
@@ -155,6 +156,10 @@ select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
+
+-- What sweeps did, without what became of it. In the turns of a scan the tenant comes first for which nothing was done for the longest time.
+create view interventions as
+select kind, subject_id, tenant, created_at, settled_at from recoveries where action not in ('recover', 'hand_over');
 
 -- The exemptions of agents.
 create view agent_exemptions as

@@ -97,7 +97,7 @@ settings! {
             issues: KindMode, KIND_MODE => *options.modes.entry(Kind::Issue).or_default();
             /// Plan steps: on, shadow (decided and reported, never written), off
             steps: KindMode, KIND_MODE => *options.modes.entry(Kind::Step).or_default();
-            /// At most this many continued, escalated or reported, the oldest first
+            /// At most this many continued, escalated or reported, by tenants in turn
             limit: u32, parse::positive => options.limit;
             /// Begin nothing more after this time; what is in hand is finished
             deadline: TimeDelta, parse::positive_duration => options.deadline;

@@ -64,6 +64,7 @@ create unique index {{ own }}recoveries_open on {{ own }}recoveries (kind, subje
 create index {{ own }}recoveries_history on {{ own }}recoveries (kind, subject_id, created_at);
 create index {{ own }}recoveries_by_wake on {{ own }}recoveries (kind, subject_id, wake_id) where wake_id is not null;
 create index {{ own }}recoveries_blocking on {{ own }}recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
+create index {{ own }}recoveries_by_tenant on {{ own }}recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index {{ own }}recoveries_created_at on {{ own }}recoveries (created_at);
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of

@@ -13,6 +13,10 @@ select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
 
+-- What sweeps did, without what became of it. In the turns of a scan the tenant comes first for which nothing was done for the longest time.
+create view interventions as
+select kind, subject_id, tenant, created_at, settled_at from recoveries where action not in ('recover', 'hand_over');
+
 -- The exemptions of agents.
 create view agent_exemptions as
 select subject_id as agent_id, reason, until from exemptions where kind = 'agent';

@@ -7,7 +7,7 @@ use std::fmt::{Display, Formatter};
 
 use diesel::dsl::{count_star, exists, not, sql};
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::issue::IssueFacts;
@@ -20,6 +20,7 @@ use crate::store::db::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
     step_candidates, step_facts, step_subjects,
 };
+use crate::store::db::types::sql::Moment;
 use crate::store::db::types::{IsOneOf, LossyText, RawInstant};
 use crate::store::{Db, Label};
 
@@ -88,6 +89,8 @@ pub trait Nominated {
     fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
 
     /// The candidates in turns, at most `limit`: the oldest of each tenant, then the second oldest of each, and so on.
+    /// A tenant's work that has an open row in the ledger, which mostly waits for its wake, takes turns with the rest.
+    /// In each turn the tenant comes first for which a sweep did something the longest time ago.
     fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
     /// The next candidates by their age alone, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
@@ -174,10 +177,19 @@ macro_rules! nominations {
 
             fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
                 let view = stringify!($candidates);
-                let order = format!("PARTITION BY {view}.tenant ORDER BY {view}.since, {view}.subject_id");
+                let kind = Self::KIND;
+                let any_open = format!(
+                    "EXISTS (SELECT 1 FROM interventions o WHERE o.kind = '{kind}' AND o.subject_id = {view}.subject_id
+                             AND o.settled_at IS NULL)"
+                );
+                let order = format!("PARTITION BY {view}.tenant, {any_open} ORDER BY {view}.since, {view}.subject_id");
                 let turn = sql::<BigInt>(&format!("row_number() OVER ({order})"));
+                let served_at = sql::<Nullable<Moment>>(&format!(
+                    "(SELECT max(created_at) FROM interventions t WHERE t.kind = '{kind}' AND t.tenant = {view}.tenant)
+                     NULLS FIRST"
+                ));
                 candidates!($candidates, Self::KIND, part, rows)
-                    .order((turn, $candidates::since, $candidates::subject_id))
+                    .order((turn, served_at, $candidates::since, $candidates::subject_id))
                     .limit(limit)
                     .load(db)
             }

@@ -2,6 +2,7 @@
 
 mod held_back_again;
 mod multiplied;
+mod shares;
 mod turns;
 
 use serde_json::{Value, json};

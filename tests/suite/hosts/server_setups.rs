@@ -111,14 +111,14 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
         role.at(&world.url),
         match on {
             On::Postgres => {
-                "exemptions, agent_exemptions, tenant_exemptions, failures, issue_subjects, issue_candidates, \
-                 issue_facts, issue_decided_facts, step_subjects, step_candidates, step_facts, step_decided_facts, \
-                 session_subjects, session_candidates, session_facts, session_decided_facts"
+                "exemptions, agent_exemptions, tenant_exemptions, failures, interventions, issue_subjects, \
+                 issue_candidates, issue_facts, issue_decided_facts, step_subjects, step_candidates, step_facts, \
+                 step_decided_facts, session_subjects, session_candidates, session_facts, session_decided_facts"
             }
             On::Paperclip | On::Sqlite => {
-                "exemptions, agent_exemptions, tenant_exemptions, failures, issue_subjects, issue_candidates, \
-                 issue_facts, issue_decided_facts, session_subjects, session_candidates, session_facts, \
-                 session_decided_facts"
+                "exemptions, agent_exemptions, tenant_exemptions, failures, interventions, issue_subjects, \
+                 issue_candidates, issue_facts, issue_decided_facts, session_subjects, session_candidates, \
+                 session_facts, session_decided_facts"
             }
         },
     );

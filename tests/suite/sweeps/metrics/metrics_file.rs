@@ -100,7 +100,7 @@ fn reading_the_metrics_takes_few_rights_and_names_those_that_are_missing() {
     let mut world = World::new(On::Postgres);
     let url = Url::parse(&role.at(&world.url)).expect("a URL");
     let relations = "sweep.__diesel_schema_migrations, sweep.host, sweep.sweeps, sweep.recoveries, sweep.failures, \
-        sweep.notifications, sweep.exemptions, sweep.agent_exemptions, sweep.tenant_exemptions";
+        sweep.notifications, sweep.interventions, sweep.exemptions, sweep.agent_exemptions, sweep.tenant_exemptions";
     for right in ["usage on schema sweep".to_owned(), format!("select on {relations}")] {
         world.run(&format!("grant {right} to {}", role.name));
     }
