@@ -147,11 +147,12 @@ impl Sweep<'_> {
     /// looked at, because its rows are too many or its view is broken, is no reason to leave the others, and is
     /// returned; an outage is an error.
     fn sweep_kinds(&self, store: &mut Store, round: &mut Round<impl Observer>) -> Result<Option<Conclusion>> {
-        let (deadline, kinds) = (round.limits.deadline, self.options.selection.kinds());
+        let Limits { deadline, mut left, .. } = round.limits;
+        let kinds = self.options.selection.kinds();
         let mut failed = None;
         for (place, &kind) in kinds.iter().enumerate() {
-            let others = kinds[place + 1..].iter().filter(|kind| self.glance.candidates.contains(kind)).count();
-            round.limits.share(deadline, 1 + others);
+            let others: Vec<Kind> = kinds[place + 1..].iter().copied().filter(|kind| self.has_work(*kind)).collect();
+            round.limits.deadline = share_of(deadline, 1 + others.len());
             let (provided, mode) = (store.kinds.contains(&kind), self.options.mode(kind));
             round.summary.begin(kind, provided, mode);
             round.observer.kind(kind);
@@ -161,14 +162,13 @@ impl Sweep<'_> {
             if !provided || mode == KindMode::Off || is_quiet {
                 continue;
             }
-            let left = round.limits.left;
-            if mode == KindMode::Shadow {
-                round.limits.left = self.options.limit;
-            }
+            let kept = left.map(|left| self.kept_for(&others, left, &mut store.db)).unwrap_or_default();
+            // What is not done in shadow takes nothing from what is.
+            let is_shadow = mode == KindMode::Shadow;
+            round.limits.left = if is_shadow { self.options.limit } else { left.map(|left| left - kept) };
             let swept = for_kind!(kind, S => self.sweep_kind::<S>(&mut store.db, mode, round));
-            if mode == KindMode::Shadow {
-                // What is not done in shadow takes nothing from what is.
-                round.limits.left = left;
+            if !is_shadow {
+                left = round.limits.left.map(|left| left + kept);
             }
             match swept {
                 Err(error) if is_of_statement(&error) => {
@@ -180,6 +180,20 @@ impl Sweep<'_> {
             }
         }
         Ok(failed)
+    }
+
+    fn has_work(&self, kind: Kind) -> bool {
+        self.glance.candidates.contains(&kind) && self.options.mode(kind) != KindMode::Off
+    }
+
+    /// How much of what may be done is kept for the kinds that come later: their share, if they have so many to look
+    /// at.
+    fn kept_for(&self, later: &[Kind], left: u32, db: &mut DbConnection) -> u32 {
+        let context = self.context(&self.wakes);
+        let candidates = |&kind: &Kind| for_kind!(kind, S => Scan::<S>::new(db, &context).rest().count);
+        let wanted: Vec<u64> = later.iter().map(candidates).filter(|count| 0 < *count).collect();
+        let share = left - left.div_ceil(1 + wanted.len() as u32);
+        u32::try_from(wanted.iter().sum::<u64>()).map_or(share, |wanted| wanted.min(share))
     }
 
     fn sweep_kind<S: Subject>(

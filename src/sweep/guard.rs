@@ -299,9 +299,8 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             wakes: &WakeBudget::new(u32::MAX),
             ..*self.context
         };
-        let left = u32::try_from(counted_max).ok();
-        let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
-        counting.share(self.until, 2);
+        let (left, deadline) = (u32::try_from(counted_max).ok(), share_of(self.until, 2));
+        let mut counting = Limits { left, deadline, counts: Outcome::is_costly, ..self.limits.clone() };
         let (mut stranded, mut agent) = (0, None);
         let mut scan = self.scan.again(&look);
         let not_begun = self.workers.examine_all(&mut scan, &look, &mut counting, |examined| {

@@ -43,12 +43,6 @@ impl Limits {
         }
     }
 
-    /// Sets the deadline to the end of one of so many shares of the time until `deadline`: what one kind has much of
-    /// does not take the time of the others.
-    pub fn share(&mut self, deadline: Instant, shares: usize) {
-        self.deadline = share_of(deadline, shares);
-    }
-
     /// Must nothing more be begun, although what is in hand may still leave room?
     pub fn are_over(&self) -> bool {
         self.cancel.is_set() || self.deadline <= Instant::now()
