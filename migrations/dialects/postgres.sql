@@ -71,6 +71,9 @@
 {#- The unended runs of the steps `s` that a query finds, of a view each half of which PostgreSQL reads for one step. -#}
 {%- macro runs_of_steps(steps, condition) %}select r.run_id from {{ steps }} {{ those_of("worked_steps", "r", "r.id = s.id") }}
         where {{ condition }}{% endmacro -%}
+{#- Whether a value is one of those of a query, which is asked once. The planner may expect one row of a `not exists` where thousands come, and
+    would then ask it anew for each value: a set has no such choice. -#}
+{%- macro is_in(column, query, value) %}coalesce((select jsonb_object_agg({{ column }}::text, true) from {{ query }}) ? {{ value }}::text, false){% endmacro -%}
 {#- Prints a time for people. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
 {#- Makes the function that locks a subject and reads its facts, in one round trip. Locking and reading stay two statements: each statement

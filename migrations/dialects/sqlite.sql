@@ -57,5 +57,6 @@
         union all
         select r.id from {{ steps }} cross join wakes w on w.plan_step_id = s.id cross join runs r on r.wake_id = w.id
         where {{ condition }}{% endmacro -%}
+{%- macro is_in(column, query, value) %}exists (select 1 from {{ query }} and {{ column }} = {{ value }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

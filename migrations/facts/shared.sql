@@ -17,6 +17,11 @@
 {%- macro ended_at(r) %}coalesce({{ r }}.finished_at, case when {{ r }}.lost is not null then coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) end){% endmacro -%}
 {#- Whether a sign of life keeps the subject from being a candidate: a second is the shortest silence after which a run is lost. -#}
 {%- macro is_fresh(at) %}{{ at }} > {{ before(at_statement, 1) }}{% endmacro -%}
+{#- Whether a wake started a run of an issue, by the issue as well: a host may make the ids of its own wakes up, and then no index finds one by its id. -#}
+{%- macro is_of_run(w, r) %}{{ w }}.id = {{ r }}.wake_id and {{ w }}.issue_id = {{ r }}.issue_id{% endmacro -%}
+{%- set is_fresh_wake %}w.created_at > {{ before(at_statement, 60) }} and w.created_at <= {{ at_statement }}{% endset -%}
+{#- Whether a wake of the last minute is for the subject. -#}
+{%- macro has_fresh_wake(column, id) %}{{ is_in("w." ~ column, "pending_wakes w where w." ~ column ~ " is not null and " ~ is_fresh_wake, id) }}{% endmacro -%}
 {%- set on_its_way = "in ('queued', 'deferred', 'claimed')" -%}
 {#- Ten plans, the open ones first, and fifty steps of each: those in progress first, then those that come next. -#}
 {%- set plans_max, steps_max = 10, 50 -%}
@@ -60,7 +65,7 @@
     {%- for order in ["w.created_at", "w.created_at desc"] %}
         {{ "" if loop.first else "union all " }}select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status {{ on_its_way }} order by {{ order }} limit 25) o
-        {{ those_of("pending_wakes", "w", "w.id = o.id") }}
+        {{ those_of("pending_wakes", "w", "w.id = o.id and w.issue_id = i.id") }}
     {%- endfor %}
 {%- endif %}
 {%- if steps %}
@@ -70,7 +75,7 @@
         {{ some_of("pending_wakes", "w", "w.plan_step_id = t.id", "w.created_at", 5) }}
     {%- else %}
         {{ some_of("wakes", "o", "o.plan_step_id = t.id and o.status " ~ on_its_way, "o.created_at desc", 5) }}
-        {{ those_of("pending_wakes", "w", "w.id = o.id") }}
+        {{ those_of("pending_wakes", "w", "w.id = o.id and w.plan_step_id = t.id") }}
     {%- endif %}
 {%- endif %}
 {%- if sessions %}

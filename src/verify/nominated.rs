@@ -89,7 +89,7 @@ impl Judged {
 
 /// Reads the facts of one subject, in a transaction of its own: an error costs no other subject.
 fn read_in_transaction<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
-    match db.read_repeatedly(&Timeouts::default(), |db| read_alone(db, id, &Policy::default())) {
+    match db.read_repeatedly(&Timeouts::default(), 1, |db| read_alone(db, id, &Policy::default())) {
         Ok(facts) => Ok(Ok(facts)),
         Err(Abort::RolledBack(error)) => Ok(Err(error)),
         Err(abort) => Err(abort.into()),

@@ -53,7 +53,16 @@ pub struct DbConnection {
     statement_cache: StatementCache,
     /// How the transaction that is under way is to end, where the next one's beginning ends it.
     unfinished: Option<Finish>,
+    /// How many subjects were read by plans that are kept, and with how many plans are due anew (PostgreSQL).
+    subjects_read: usize,
+    plans_due_at: usize,
 }
+
+/// A plan that was made on empty tables reads them whole for each subject, and a sweep fills them. So plans are made
+/// anew when a connection has read so many subjects, and whenever it has read four times as many: before a table is
+/// long, and so seldom that planning is little beside as many subjects.
+const FIRST_PLANS_DUE_AT: usize = 64;
+const NEXT_PLANS_DUE_AT: usize = 4;
 
 /// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its
 /// schema.
@@ -131,7 +140,18 @@ impl DbConnection {
     ) -> DbConnection {
         let (companion, allowance) = of_file.unzip();
         let (of_this_server, prepares, unfinished) = (None, false, None);
-        DbConnection { db, companion, allowance, of_this_server, prepares, statement_cache, unfinished }
+        let (subjects_read, plans_due_at) = (0, FIRST_PLANS_DUE_AT);
+        DbConnection {
+            db,
+            companion,
+            allowance,
+            of_this_server,
+            prepares,
+            statement_cache,
+            unfinished,
+            subjects_read,
+            plans_due_at,
+        }
     }
 
     /// Says whether the statements that come are asked again and again: preparing one takes a round trip more
@@ -188,14 +208,20 @@ impl DbConnection {
         self.transact(&begin, body, Finish::of_result)
     }
 
-    /// Like `in_transaction`, for a statement that is asked again and again with other ids, and only reads. Planned
-    /// anew for the first five ids, as by default, the facts of one subject take some 20 ms.
+    /// Like `in_transaction`, for a statement that is asked again and again with other ids, of so many subjects each
+    /// time, and only reads. Planned anew for the first five times, as by default, the facts of one subject take some
+    /// 20 ms.
     pub fn read_repeatedly<T, E: From<Error>>(
         &mut self,
         timeouts: &Timeouts,
+        subjects: usize,
         body: impl FnOnce(&mut Db) -> Result<T, E>,
     ) -> Result<T, Abort<E>> {
-        let begin = self.begin_repeated(Access::ReadOnly, timeouts);
+        let mut begin = self.begin_repeated(Access::ReadOnly, timeouts, subjects);
+        if self.are_plans_due() {
+            self.plans_due_at = NEXT_PLANS_DUE_AT * self.subjects_read;
+            begin += "; DISCARD PLANS";
+        }
         self.transact(&begin, body, |_| Finish::RollBack)
     }
 
@@ -227,7 +253,7 @@ impl DbConnection {
         durable: Durable,
         flush: bool,
     ) -> (Option<Ending>, Result<(), Abort>) {
-        let mut begin = self.begin_repeated(access, timeouts);
+        let mut begin = self.begin_repeated(access, timeouts, 1);
         if !self.is_sqlite() && access == Access::Write && durable == Durable::Together {
             begin += "; SET LOCAL synchronous_commit = off";
         }
@@ -331,6 +357,11 @@ impl DbConnection {
         Ok(())
     }
 
+    /// Are the plans that are kept of tables that have grown since (PostgreSQL)?
+    pub fn are_plans_due(&self) -> bool {
+        !self.is_sqlite() && self.plans_due_at <= self.subjects_read
+    }
+
     /// Has the server plan how subjects of a kind are taken before it takes one: planning takes as long as twenty
     /// subjects, and would be done while the first one is locked. One subject's facts are no use to another, so nothing
     /// is kept for that. If it fails, it fails again where it is reported.
@@ -338,8 +369,9 @@ impl DbConnection {
         if self.is_sqlite() {
             return;
         }
-        let begin = self.begin_repeated(Access::Write, timeouts);
-        let plan = "SET LOCAL enable_memoize = off; SET LOCAL enable_material = off";
+        self.plans_due_at = self.plans_due_at.max(NEXT_PLANS_DUE_AT * self.subjects_read);
+        let begin = self.begin_repeated(Access::Write, timeouts, 0);
+        let plan = "DISCARD PLANS; SET LOCAL enable_memoize = off; SET LOCAL enable_material = off";
         let planned = self.db.batch_execute(&format!("{begin}; {plan}; SELECT FROM take_{kind}(NULL); ROLLBACK"));
         if planned.is_err() {
             let _ = self.roll_back();
@@ -436,9 +468,10 @@ impl DbConnection {
         }
     }
 
-    /// Has each statement planned once for the connection, whatever its ids.
-    fn begin_repeated(&self, access: Access, timeouts: &Timeouts) -> String {
+    /// Has each statement planned once for all ids. So many subjects are read in this transaction.
+    fn begin_repeated(&mut self, access: Access, timeouts: &Timeouts, subjects: usize) -> String {
         let begin = self.begin_statement(access, OURS, timeouts);
+        self.subjects_read += subjects;
         if self.is_sqlite() { begin } else { begin + "; SET LOCAL plan_cache_mode = force_generic_plan" }
     }
 }

@@ -170,7 +170,7 @@ pub fn read_together<S: Subject>(
     known: &mut S::Known,
     timeouts: &Timeouts,
 ) -> QueryResult<HashMap<Id, S>> {
-    let read = db.read_repeatedly(timeouts, |db| {
+    let read = db.read_repeatedly(timeouts, ids.len(), |db| {
         let mut facts = S::read_all(db, ids)?;
         S::complete(db, &mut facts, policy, known).map(|()| facts)
     });

@@ -148,6 +148,10 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         if self.taken_up.is_none() && is_flush_due(&self.unflushed) {
             self.flush();
         }
+        if self.connection.as_ref().is_some_and(DbConnection::are_plans_due) {
+            self.end();
+            self.is_prepared = false;
+        }
         if let Err(error) = self.connect() {
             return self.retire(Reply::NotBegun(Box::new(job)), error);
         }

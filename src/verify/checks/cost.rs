@@ -119,7 +119,7 @@ fn measure<S: Subject>(trial: &Trial, ids: &[Id]) -> Result<(usize, Vec<Measured
     let candidates = measured(format!("{kind}_candidates"), select, took, CANDIDATES_MAX);
     // Plans the facts once for all subjects, as a sweep of many does.
     db.repeats(true);
-    let facts = db.read_repeatedly(&timeouts, |db| {
+    let facts = db.read_repeatedly(&timeouts, 0, |db| {
         let alone = alone::<S>(db, ids)?;
         let of_one = snapshot::select_facts(kind, &ids[..1]);
         let mut all = vec![measured(format!("{kind}_facts of one"), of_one, alone, FACTS_OF_ONE_MAX)];

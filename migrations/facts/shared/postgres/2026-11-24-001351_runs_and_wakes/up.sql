@@ -7,8 +7,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, {{ ended_at("r") }} as ended_at, r.status {{ live }} as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
-       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where {{ is_of_run("w", "r") }}), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where {{ is_of_run("w", "r") }}), false) as is_ours
 from observed_runs r
 where r.issue_id is not null;
 {%- if "pending_wakes" not in brings %}

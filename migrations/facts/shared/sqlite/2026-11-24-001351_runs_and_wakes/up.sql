@@ -6,8 +6,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, {{ ended_at("r") }} as ended_at, r.status {{ live }} as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
-           or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
-       exists (select 1 from wakes w where w.id = r.wake_id and w.requested_by = 'sweep') as is_ours
+           or exists (select 1 from wakes w where {{ is_of_run("w", "r") }} and w.reason = 'issue_continuation_needed') as is_continuation,
+       exists (select 1 from wakes w where {{ is_of_run("w", "r") }} and w.requested_by = 'sweep') as is_ours
 from observed_runs r
 where r.issue_id is not null;
 
