@@ -5,6 +5,7 @@ mod certificate;
 mod checks {
     pub mod cost;
     pub mod coverage;
+    pub mod growth;
     pub mod rivals;
     pub mod story;
 }

@@ -10,6 +10,7 @@ mod idle;
 mod listen;
 mod memory;
 mod network;
+mod own_host;
 mod page;
 mod paperclip;
 mod postgres;
@@ -54,6 +55,9 @@ fn main() -> Result<()> {
     }
     if wanted("paperclip") {
         paperclip::run(&server)?;
+    }
+    if wanted("own_host") {
+        own_host::run(&server)?;
     }
     if wanted("page") {
         page::run(&server)?;

@@ -74,7 +74,7 @@ impl Server {
         self.migrate(database)
     }
 
-    fn create_empty(&self, database: &str) -> Result<()> {
+    pub fn create_empty(&self, database: &str) -> Result<()> {
         self.drop(database)?;
         self.execute("postgres", &format!("create database {database}"))
     }
@@ -102,6 +102,13 @@ impl Server {
     pub fn configure(&self, setting: &str, value: &str) -> Result<()> {
         self.execute("postgres", &format!("alter system set {setting} = {value}"))?;
         self.execute("postgres", "select pg_reload_conf()")
+    }
+
+    /// How many milliseconds the server needs for the statements of a database while something happens.
+    pub fn milliseconds(&self, database: &str, happens: impl FnOnce() -> Result<()>) -> Result<f64> {
+        self.statements(database, happens)?;
+        let sum = "SELECT sum(total_exec_time + total_plan_time) FROM pg_stat_statements WHERE toplevel";
+        Ok(sql::<Double>(sum).get_result(&mut self.connect("postgres")?)?)
     }
 
     /// Counts all statements of a database while something happens, those inside functions as well: how often each was

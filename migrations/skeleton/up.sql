@@ -9,6 +9,9 @@
 {%- for relation in relations %}
 
 -- {{ relation.about }}
+{%- if relation.lookups %}
+-- Looked up by {{ relation.lookups | join(", ") }}: an index of yours has to serve each.
+{%- endif %}
 create view {{ relation.name }} as
 select
 {%- for column in relation.columns %}

@@ -6,6 +6,7 @@ mod encodings;
 pub mod guest_files;
 mod guest_journals;
 mod guest_run_ends;
+mod growth;
 mod host_folders;
 mod id_types;
 mod invented_schemas;

@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Integer, Json, Nullable, Text};
 use regex::Regex;
+use serde_json::Value;
 
 use crate::rules::{Id, Kind};
-use crate::store::Db;
+use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{is_readable, quoted};
 
@@ -202,6 +203,38 @@ pub fn slow_steps(db: &mut Db, query: &str) -> QueryResult<Vec<String>> {
             Ok(steps.into_iter().map(|(.., detail)| detail).collect())
         }
     }
+}
+
+/// How much work a question is, whatever else the machine does: on PostgreSQL the rows and pages that the steps of its
+/// query read, each time, and on SQLite the steps of its machine, ten of which are about a row.
+pub fn work(
+    db: &mut DbConnection,
+    query: &str,
+    question: impl FnOnce(&mut Db) -> QueryResult<()>,
+) -> QueryResult<u64> {
+    let before = db.steps();
+    let counted = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| match db {
+        Db::Postgres(db) => {
+            let plan = sql::<Json>(&format!("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {query}"));
+            let plan = &plan.get_result::<Value>(db)?[0]["Plan"];
+            Ok(number(plan, "Shared Hit Blocks") + number(plan, "Shared Read Blocks") + rows_read(plan))
+        }
+        Db::Sqlite(_) => question(db).map(|()| 0.0),
+    });
+    let steps = db.steps().zip(before).map(|(after, before)| (after - before) / 10);
+    counted.map(|counted| steps.unwrap_or(counted as u64)).map_err(Abort::error)
+}
+
+/// The rows that a step of a plan and those below it read and leave out, and one for each time that a step is begun.
+fn rows_read(step: &Value) -> f64 {
+    let left_out = ["Rows Removed by Filter", "Rows Removed by Join Filter", "Rows Removed by Index Recheck"];
+    let each = 1.0 + number(step, "Actual Rows") + left_out.map(|rows| number(step, rows)).iter().sum::<f64>();
+    let below = step["Plans"].as_array().into_iter().flatten().map(rows_read);
+    number(step, "Actual Loops") * each + below.sum::<f64>()
+}
+
+fn number(step: &Value, name: &str) -> f64 {
+    step[name].as_f64().unwrap_or_default()
 }
 
 /// Reads a line of PostgreSQL's plan: what the step does, and how many milliseconds it took.

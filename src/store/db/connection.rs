@@ -61,7 +61,7 @@ pub struct DbConnection {
 /// A plan that was made on empty tables reads them whole for each subject, and a sweep fills them. So plans are made
 /// anew when a connection has read so many subjects, and whenever it has read four times as many: before a table is
 /// long, and so seldom that planning is little beside as many subjects.
-const FIRST_PLANS_DUE_AT: usize = 64;
+const FIRST_PLANS_DUE_AT: usize = 128;
 const NEXT_PLANS_DUE_AT: usize = 4;
 
 /// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its
@@ -182,6 +182,11 @@ impl DbConnection {
             (Db::Sqlite(db), Some(_)) => db.batch_execute("PRAGMA wal_autocheckpoint = 1000"),
             _ => Ok(()),
         }
+    }
+
+    /// How much work this connection has had: steps of SQLite's machine. PostgreSQL counts it for a statement alone.
+    pub(in crate::store) fn steps(&self) -> Option<u64> {
+        self.allowance.as_ref().map(|allowance| allowance.steps())
     }
 
     /// For who does not sweep with it.

@@ -53,6 +53,12 @@ pub struct Relation {
     pub about: String,
     /// What it holds, in Markdown.
     pub text: String,
+    /// The columns by which sweep looks rows up, one by one: a host needs an index for each.
+    #[serde(default)]
+    pub lookups: Vec<String>,
+    /// Those by which it does only on hosts with plans.
+    #[serde(default)]
+    pub lookups_with_steps: Vec<String>,
     /// It has these of `Contract::columns` as well.
     pub like: Option<String>,
     #[serde(default)]

@@ -12,6 +12,7 @@ use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
+use super::growth::growth;
 use crate::verify::{AN_HOUR, Act, Block, JUST_NOW, Made, Ruling, Trial};
 
 /// How many subjects are stranded beside the finished ones, and for how many a wake of the host's waits.
@@ -22,7 +23,7 @@ const BATCH: usize = 100;
 const ALONE: usize = 20;
 
 /// Characters of a statement that is named.
-const STATEMENT_MAX: usize = 100;
+pub(super) const STATEMENT_MAX: usize = 100;
 
 /// A view may name too many, but not those that are finished.
 const SURPLUS_MAX: usize = 100;
@@ -85,11 +86,15 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
             ids.len() - STRANDED
         ));
     }
+    // What is slow already would take long beside ten times as many.
+    if evidence.is_empty() {
+        evidence = growth(trial, kind, STRANDED, count)?;
+    }
     Ok(Ruling::by_evidence(format!("{}: {}", kind.plural(), times.join(", ")), evidence))
 }
 
 /// Stranded for an hour, each of an agent of its own; and then this happened to each.
-fn many(trial: &mut Trial, kind: Kind, count: usize, then: Option<&Block>) -> Result<Vec<Made>> {
+pub(super) fn many(trial: &mut Trial, kind: Kind, count: usize, then: Option<&Block>) -> Result<Vec<Made>> {
     let all: Vec<Made> = (0..count).map(|_| trial.unmade(kind)).collect();
     for batch in all.chunks(BATCH) {
         let mut statements = String::new();

@@ -87,7 +87,7 @@ pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
     };
     let together = facts_of::<S>(world, &sample);
     let mut db = world.connect_as_sweep();
-    let alone = db.read_repeatedly(&Timeouts::default(), read).expect("facts");
+    let alone = db.read_repeatedly(&Timeouts::default(), 1, read).expect("facts");
     // Each statement has a time of its own, which other facts repeat.
     let time = Regex::new("observed_at: [^,]+").expect("an expression");
     let shown = |facts: &S| time.replace_all(&format!("{facts:?}"), "").into_owned();

@@ -66,7 +66,9 @@ select j.id,
 from public.jobs j
 left join wake_jobs w on w.job_id = j.id;
 
--- Those of sweep's are in wake_jobs; any other job that is queued is one of ours.
+-- Those of sweep's are in wake_jobs; any other job that is queued is one of ours. Who asks for the wakes of one task is to find them by
+-- jobs_by_task. By jobs_queued PostgreSQL would read the whole queue, which its statistics believe to be short: it uses that for the plain words
+-- `j.state = 'queued'` alone.
 create view wakes as
 select w.wake_id as id, j.worker_id as agent_id, j.task_id as issue_id, w.reason, '{}'::jsonb as payload, w.requested_by,
        case j.state when 'queued' then 'queued' when 'running' then 'claimed' else 'completed' end as status,
@@ -76,7 +78,7 @@ join public.jobs j on j.id = w.job_id
 union all
 select md5(j.id::text)::uuid, j.worker_id, j.task_id, 'queued', '{}', 'our scheduler', 'queued', j.queued_at
 from public.jobs j
-where j.state = 'queued' and not exists (select from wake_jobs w where w.job_id = j.id);
+where coalesce(j.state = 'queued', false) and not exists (select from wake_jobs w where w.job_id = j.id);
 
 -- A wake is a job in the queue, as our scheduler would put it there.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$

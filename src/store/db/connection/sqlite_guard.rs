@@ -177,7 +177,9 @@ unsafe fn bytes_of_row(statement: *mut ffi::sqlite3_stmt) -> i64 {
 /// Must the statement that runs end now?
 unsafe extern "C" fn interrupts(context: *mut c_void) -> c_int {
     // SAFETY: the allowance lives as long as the connection.
-    c_int::from(unsafe { (*context.cast::<Allowance>()).overdue() }.is_some())
+    let allowance = unsafe { &*context.cast::<Allowance>() };
+    allowance.looks.fetch_add(1, Ordering::Relaxed);
+    c_int::from(allowance.overdue().is_some())
 }
 
 /// May a statement, or a trigger or view of the file, do this?
@@ -215,6 +217,8 @@ pub struct Allowance {
     time: AtomicU64,
     /// When the statement that runs now is interrupted, since `BEGAN`.
     ends_at: AtomicU64,
+    /// How often SQLite has looked at the clock.
+    looks: AtomicU64,
     /// Bytes of a text, and of a row that is written: SQLite looks at no clock while a function is called.
     pub text_max: c_int,
     /// Bytes of the answers within a transaction: a command keeps those to all of its questions.
@@ -232,7 +236,8 @@ impl Allowance {
     pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
         let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
         let (text_max, answer_max, heap_max) = (1 << 20, 64 << 20, 128 << 20);
-        let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
+        let looks = AtomicU64::default();
+        let allowance = Allowance { time, ends_at, looks, text_max, answer_max, answer, heap_max };
         allowance.allow(timeouts);
         Arc::new(allowance)
     }
@@ -245,6 +250,11 @@ impl Allowance {
 
     pub fn start(&self) {
         self.ends_at.store(now().saturating_add(self.time.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    /// How many steps SQLite's machine has made on the connection, in hundreds that a statement has made whole.
+    pub fn steps(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed) * STEPS.unsigned_abs() as u64
     }
 
     /// When the time of the latest statement was over, if it is.

@@ -208,6 +208,19 @@ declare"
     "null::text as obstacle",
     "case when (select count(*) from public.tasks) > 1000 then public.slow(0.11) end as obstacle"
 )]
+#[case::facts_that_read_all_wakes_for_each_issue(
+    "cost",
+    "issue_facts of one reads ",
+    "wake_id uuid primary key,\n    job_id bigint not null unique",
+    "wake_id uuid not null,\n    job_id bigint not null"
+)]
+#[case::candidates_that_read_all_work_for_each_issue(
+    "cost",
+    "issue_candidates reads [",
+    "t.changed_at as updated_at",
+    "greatest(t.changed_at, (select min(o.changed_at) from public.tasks o where o.state = 'doing' and o.id <> t.id))
+        as updated_at"
+)]
 #[ignore = "played on PostgreSQL 18"]
 fn a_host_that_breaks_a_promise_is_found_out_by_it(
     #[case] check: &str,
@@ -226,7 +239,7 @@ fn wakes_of_the_host_that_are_not_seen_are_found_out() {
     let folder = Folder::new();
     folder.replace(
         UP,
-        "where j.state = 'queued' and not exists (select from wake_jobs w where w.job_id = j.id);",
+        "where coalesce(j.state = 'queued', false) and not exists (select from wake_jobs w where w.job_id = j.id);",
         "where false;",
     );
     folder.replace(

@@ -67,7 +67,8 @@ fn section(relation: &Relation) -> String {
         let end = if relation.columns.is_empty() { "." } else { ":" };
         format!("It has the columns of [all {like}](#all-{like}){and}{end}")
     });
-    for sentence in usage.map(str::to_owned).into_iter().chain(like) {
+    let lookups = lookups(relation);
+    for sentence in usage.map(str::to_owned).into_iter().chain(lookups).chain(like) {
         let _ = write!(text, "\n{}\n", wrapped(&sentence));
     }
     if !relation.columns.is_empty() {
@@ -84,6 +85,17 @@ fn section(relation: &Relation) -> String {
         }
     }
     text
+}
+
+/// Says by which columns rows are looked up.
+fn lookups(relation: &Relation) -> Option<String> {
+    let list = |columns: &[String]| columns.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
+    let steps = match list(&relation.lookups_with_steps) {
+        columns if columns.is_empty() => columns,
+        columns => format!(", of a host with plans also {columns}"),
+    };
+    let always = list(&relation.lookups);
+    (!always.is_empty()).then(|| format!("Looked up by {always}{steps}: an index has to serve each."))
 }
 
 /// Wraps paragraphs and lists, each by itself.

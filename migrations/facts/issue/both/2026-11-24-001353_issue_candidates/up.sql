@@ -20,7 +20,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
 {%- endif %}
-  and not {{ has_fresh_wake("issue_id", "i.id") }};
+  and not ({{ has_fresh_wake("issue_id", "i.id") }});
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues

@@ -12,7 +12,7 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or {{ is_fresh("r.heard_of_at") }}))
-  and not {{ has_fresh_wake("plan_step_id", "s.id") }};
+  and not ({{ has_fresh_wake("plan_step_id", "s.id") }});
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
