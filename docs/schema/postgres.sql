@@ -501,8 +501,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
-       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_ours
 from observed_runs r
 where r.issue_id is not null;
 
@@ -608,12 +608,17 @@ create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- A scalar subquery is asked for each, by the wake's keys: joined, all wakes might be read.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
-where c.action = 'continue'
-  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
-  and not exists (select 1 from runs r where r.wake_id = w.id);
+from recoveries c
+where c.action = 'continue' and (
+    select w.id from wakes w join agents a on a.id = w.agent_id
+    where w.id = c.wake_id
+      and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+      and not exists (select 1 from runs r where r.wake_id = w.id)
+    limit 1
+) is not null;
 
 -- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
@@ -679,9 +684,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
-  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
-                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+  and not (i.id in (select unnest(array(select w.issue_id from pending_wakes w where w.issue_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -841,9 +844,7 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > statement_timestamp() - make_interval(secs => 1)))
-  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
-  and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+  and not (s.id in (select unnest(array(select w.plan_step_id from pending_wakes w where w.plan_step_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
@@ -905,16 +906,16 @@ left join lateral (
         select w.created_at, w.detail from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
@@ -1039,16 +1040,16 @@ select
     (select min(w.created_at) from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (

@@ -255,8 +255,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
-       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_ours
 from observed_runs r
 where r.issue_id is not null;
 
@@ -297,12 +297,17 @@ left join issues i on i.id = r.issue_id
 where i.status = 'in_progress';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- A scalar subquery is asked for each, by the wake's keys: joined, all wakes might be read.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
-where c.action = 'continue'
-  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
-  and not exists (select 1 from runs r where r.wake_id = w.id);
+from recoveries c
+where c.action = 'continue' and (
+    select w.id from wakes w join agents a on a.id = w.agent_id
+    where w.id = c.wake_id and w.issue_id = c.subject_id
+      and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+      and not exists (select 1 from runs r where r.wake_id = w.id)
+    limit 1
+) is not null;
 
 -- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
 -- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
@@ -339,9 +344,7 @@ from open_issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= statement_timestamp() - make_interval(secs => r.lease_seconds))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > statement_timestamp() - make_interval(secs => 1)))
-  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
-  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
-                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+  and not (i.id in (select unnest(array(select w.issue_id from pending_wakes w where w.issue_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues

@@ -10,7 +10,7 @@
 
 -- {{ relation.about }}
 {%- if relation.lookups %}
--- Looked up by {{ relation.lookups | join(", ") }}: an index of yours has to serve each.
+-- Looked up by {{ relation.lookups }}: an index of yours has to serve each.
 {%- endif %}
 create view {{ relation.name }} as
 select

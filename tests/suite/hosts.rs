@@ -3,10 +3,10 @@
 mod bad_databases;
 mod broken_schema;
 mod encodings;
+mod growth;
 pub mod guest_files;
 mod guest_journals;
 mod guest_run_ends;
-mod growth;
 mod host_folders;
 mod id_types;
 mod invented_schemas;

@@ -12,9 +12,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::rules::{Id, Kind};
-use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{is_readable, quoted};
+use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 
 /// Everything that a migration can make, one line each, its schema first; on SQLite the schema is empty.
 pub fn catalog(db: &mut Db) -> QueryResult<BTreeSet<String>> {
@@ -207,11 +207,7 @@ pub fn slow_steps(db: &mut Db, query: &str) -> QueryResult<Vec<String>> {
 
 /// How much work a question is, whatever else the machine does: on PostgreSQL the rows and pages that the steps of its
 /// query read, each time, and on SQLite the steps of its machine, ten of which are about a row.
-pub fn work(
-    db: &mut DbConnection,
-    query: &str,
-    question: impl FnOnce(&mut Db) -> QueryResult<()>,
-) -> QueryResult<u64> {
+pub fn work(db: &mut DbConnection, query: &str, question: impl FnOnce(&mut Db) -> QueryResult<()>) -> QueryResult<u64> {
     let before = db.steps();
     let counted = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| match db {
         Db::Postgres(db) => {

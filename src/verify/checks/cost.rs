@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
+use super::growth::growth;
 use crate::rules::{Id, Kind};
 use crate::store::connect::snapshot::{self, count_rows};
 use crate::store::work::candidates::Part;
 use crate::store::{Access, Db, Subject, Timeouts, for_kind};
 use crate::text::cut;
-use super::growth::growth;
 use crate::verify::{AN_HOUR, Act, Block, JUST_NOW, Made, Ruling, Trial};
 
 /// How many subjects are stranded beside the finished ones, and for how many a wake of the host's waits.

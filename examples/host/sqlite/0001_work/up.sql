@@ -52,7 +52,8 @@ select j.id,
 from main.jobs j
 left join wake_jobs w on w.job_id = j.id;
 
--- Those of sweep's are in wake_jobs; any other job that is queued is one of ours.
+-- Those of sweep's are in wake_jobs; any other job that is queued is one of ours. SQLite looks for the wakes of one task by the indexes of both
+-- halves only if their columns are of the same types: a column of a table has one, and other values have none without a cast.
 create view wakes as
 select w.wake_id as id, j.worker_id as agent_id, j.task_id as issue_id, w.reason, '{}' as payload, w.requested_by,
        case j.state when 'queued' then 'queued' when 'running' then 'claimed' else 'completed' end as status,
@@ -60,7 +61,8 @@ select w.wake_id as id, j.worker_id as agent_id, j.task_id as issue_id, w.reason
 from wake_jobs w
 join main.jobs j on j.id = w.job_id
 union all
-select 'job ' || j.id, j.worker_id, j.task_id, 'queued', '{}', 'our scheduler', 'queued', strftime('%Y-%m-%dT%H:%M:%fZ', j.queued_at)
+select cast('job ' || j.id as text), j.worker_id, j.task_id, cast('queued' as text), '{}', cast('our scheduler' as text), 'queued',
+       strftime('%Y-%m-%dT%H:%M:%fZ', j.queued_at)
 from main.jobs j
 where j.state = 'queued' and not exists (select 1 from wake_jobs w where w.job_id = j.id);
 

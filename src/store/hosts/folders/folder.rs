@@ -196,11 +196,12 @@ fn to_fill(relation: &Relation, host: &Host, dialect: Dialect) -> Value {
         context! { name => &column.0, value, meaning => first_sentence(&column.2) }
     });
     let with_steps = host.kinds().contains(&Kind::Step).then_some(&relation.lookups_with_steps);
-    let lookups: Vec<String> = relation.lookups.iter().chain(with_steps.into_iter().flatten()).cloned().collect();
+    let lookups: Vec<&str> =
+        relation.lookups.iter().chain(with_steps.into_iter().flatten()).map(String::as_str).collect();
     context! {
         name => &relation.name,
         about => first_sentence(&relation.about),
-        lookups,
+        lookups => lookups.join(", "),
         columns => columns.collect::<Value>(),
         has_a_row,
         writes => written_by(relation).into_iter().collect::<Vec<_>>(),

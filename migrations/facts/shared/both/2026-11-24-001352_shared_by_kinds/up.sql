@@ -94,13 +94,17 @@ select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not nu
 {%- endif %}
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- A scalar subquery is asked for each, by the wake's keys: joined, all wakes might be read.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c {{ those_of("wakes", "w", "w.id = c.wake_id" ~ ("" if steps else " and w.issue_id = c.subject_id")) }}
-join agents a on a.id = w.agent_id
-where c.action = 'continue'
-  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
-  and not exists (select 1 from runs r where r.wake_id = w.id);
+from recoveries c
+where c.action = 'continue' and (
+    select w.id from wakes w join agents a on a.id = w.agent_id
+    where w.id = c.wake_id{{ "" if steps else " and w.issue_id = c.subject_id" }}
+      and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+      and not exists (select 1 from runs r where r.wake_id = w.id)
+    limit 1
+) is not null;
 
 {%- if sessions %}
 
