@@ -16,6 +16,7 @@ mod paperclip;
 mod postgres;
 mod shards;
 mod sqlite;
+mod stale;
 mod throughput;
 
 use std::process::{Command, Stdio};
@@ -46,6 +47,9 @@ fn main() -> Result<()> {
     }
     if wanted("idle") {
         idle::run(&server)?;
+    }
+    if wanted("stale") {
+        stale::run(&server)?;
     }
     if wanted("network") {
         network::run(&server)?;

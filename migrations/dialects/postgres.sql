@@ -68,6 +68,12 @@
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
 {#- Joins each row with those that meet a condition, which `offset 0` looks up one by one. -#}
 {%- macro those_of(view, name, condition) %}cross join lateral (select * from {{ view }} {{ name }} where {{ condition }} offset 0) {{ name }}{% endmacro -%}
+{#- Joins a subject with the ledger's open row of it, if there is one. PostgreSQL looks an aggregate up for each subject, and leaves it out where no
+    column of it is asked for. A join would compare each subject with each open row, where the last `analyze` saw none. -#}
+{%- macro open_recovery(kind, subject, condition="true") %}left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = '{{ kind }}' and o.subject_id = {{ subject }} and {{ condition }}
+) o on true{% endmacro -%}
 {#- The unended runs of the steps `s` that a query finds, of a view each half of which PostgreSQL reads for one step. -#}
 {%- macro runs_of_steps(steps, condition) %}select r.run_id from {{ steps }} {{ those_of("worked_steps", "r", "r.id = s.id") }}
         where {{ condition }}{% endmacro -%}

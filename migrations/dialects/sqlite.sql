@@ -52,6 +52,8 @@
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
 {%- macro those_of(view, name, condition) %}cross join {{ view }} {{ name }} on {{ condition }}{% endmacro -%}
+{%- macro open_recovery(kind, subject, condition="true") %}left join open_recoveries o on o.kind = '{{ kind }}' and o.subject_id = {{ subject }}
+                      and {{ condition }}{% endmacro -%}
 {%- macro runs_of_steps(steps, condition) %}select r.id from {{ steps }} cross join runs r on r.plan_step_id = s.id
         where {{ condition }}
         union all

@@ -70,6 +70,11 @@ pub fn unsettled(kind: Kind, why: Abort) {
     warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), error_chain(why));
 }
 
+/// The sweep is slower with what the server knew until then, and does the same.
+pub fn unrefreshed(why: Abort) {
+    warn!("the statistics of sweep's own tables could not be refreshed: {}", error_chain(why));
+}
+
 /// A notification of the guard that is not in the outbox.
 pub fn unqueued(kind: Kind, why: Abort) {
     warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(),

@@ -9,6 +9,7 @@ mod lock_then_read;
 mod long_histories;
 mod lost_commits;
 mod network_faults;
+mod old_statistics;
 mod poison_rows;
 mod random_histories;
 mod rival_sweepers;

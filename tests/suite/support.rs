@@ -7,6 +7,7 @@ pub mod in_process;
 pub mod json;
 pub mod mcp;
 pub mod page;
+pub mod plans;
 pub mod planted;
 pub mod poison;
 pub mod pooler;

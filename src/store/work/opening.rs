@@ -104,6 +104,14 @@ impl Start {
     }
 }
 
+/// Has a server look again at those of sweep's own tables that have changed since it last did. SQLite plans without.
+pub fn refresh_statistics(db: &mut Db) -> QueryResult<()> {
+    match db {
+        Db::Postgres(db) => diesel::sql_query("SELECT refresh_statistics()").execute(db).map(drop),
+        Db::Sqlite(_) => Ok(()),
+    }
+}
+
 /// The answers to the questions of a glance, in their order.
 #[derive(Clone, Copy, Queryable)]
 struct Answers {

@@ -68,7 +68,6 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
     let mut world = with_history();
 
     let issues = plan_of(&mut world, "issue_candidates");
-    // runs_live and runs_live_by_step cover the same runs, so either finds a live one.
     for index in ["issues_in_progress", "wakes_pending", "recoveries_open", "runs_live"] {
         assert!(issues.contains(index), "{index} is not used:\n{issues}");
     }

@@ -7,11 +7,9 @@ mod paperclip;
 
 use std::process::Command;
 
-use diesel::sql_types::Text;
-use diesel::{QueryableByName, RunQueryDsl};
 use rstest::rstest;
-use serde_json::Value;
 
+use crate::support::plans::rows_looked_at;
 use crate::support::program::sweep_at;
 use crate::support::world::{On, World};
 
@@ -273,24 +271,4 @@ fn steps_taken(world: &World, query: &str) -> f64 {
     let said = String::from_utf8(ran.stdout).expect("a text");
     let steps = said.lines().find_map(|line| line.strip_prefix("VM-steps: ")?.parse().ok());
     steps.unwrap_or_else(|| panic!("{query}: {said}"))
-}
-
-#[derive(QueryableByName)]
-struct Line {
-    #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
-    text: String,
-}
-
-/// How many rows the nodes of a query's plan have read.
-fn rows_looked_at(world: &mut World, query: &str) -> f64 {
-    fn sum(plan: &Value) -> f64 {
-        let number = |name: &str| plan[name].as_f64().unwrap_or_default();
-        let removed = number("Rows Removed by Filter") + number("Rows Removed by Join Filter");
-        let below = plan["Plans"].as_array().map_or(0.0, |plans| plans.iter().map(sum).sum());
-        below + (number("Actual Rows") + removed) * number("Actual Loops")
-    }
-    let explain = format!("explain (analyze, timing off, costs off, format json) {query}");
-    let lines: Vec<Line> = diesel::sql_query(explain).load(&mut world.db).expect("a plan");
-    let text: String = lines.into_iter().map(|line| line.text).collect();
-    sum(&serde_json::from_str::<Value>(&text).expect("JSON")[0]["Plan"])
 }

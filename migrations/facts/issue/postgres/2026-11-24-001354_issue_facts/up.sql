@@ -90,8 +90,7 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+{{ open_recovery("issue", "i.id", "not (o.blocked_subject and i.status = 'blocked')") }}
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select bool_or(r.is_live) as has_live_run, max({{ heard_of_at("r") }}) as heard_of_at, max({{ lost_run("r") }}) as lost_run

@@ -118,7 +118,6 @@ select
 from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+{{ open_recovery("issue", "i.id", "not (o.blocked_subject and i.status = 'blocked')") }}
 join issue_pending pending on pending.issue_id = i.id
 join issue_episodes episode on episode.issue_id = i.id;

@@ -83,5 +83,5 @@ from sessions s
 left join agents a on a.id = s.agent_id
 -- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
+{{ open_recovery("session", "s.id") }}
 join session_episodes episode on episode.session_id = s.id;

@@ -54,7 +54,7 @@ left join lateral (
     select bool_or(r.has_live_run) as has_live_run, max(r.heard_of_at) as heard_of_at, max(r.lost_run) as lost_run
     from worked_steps r where r.id = s.id
 ) unended on true
-left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+{{ open_recovery("step", "s.id") }}
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),

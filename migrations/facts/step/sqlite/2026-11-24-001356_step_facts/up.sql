@@ -68,6 +68,6 @@ join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
 -- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
-left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+{{ open_recovery("step", "s.id") }}
 join step_pending pending on pending.step_id = s.id
 join step_episodes episode on episode.step_id = s.id;

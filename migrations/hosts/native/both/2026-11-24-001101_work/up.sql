@@ -175,12 +175,12 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where plan_step_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where wake_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_by_worker on runs (worker_id) where worker_id is not null and status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
-create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where plan_step_id is not null and status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
 create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;

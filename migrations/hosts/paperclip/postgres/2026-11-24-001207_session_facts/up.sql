@@ -84,7 +84,10 @@ join public.companies c on c.id = r.company_id
 left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
-left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, max(o.since) as since
+    from open_recoveries o where o.kind = 'session' and o.subject_id = r.id
+) o on true
 -- The decisions of a person, or of the host's own watch over silent runs, about this run.
 left join lateral (
     select max(d.snoozed_until) as until
