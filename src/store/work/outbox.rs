@@ -286,7 +286,10 @@ pub fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
 pub const GIVEN_UP_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// More of a group that are due together are sent in one message.
-pub const ALONE_MAX: i64 = 5;
+pub const ALONE_MAX: usize = 5;
+
+/// Notifications that one transaction writes, and a digest counts, at most: a statement about 100,000 takes seconds.
+const AT_ONCE_MAX: i64 = 1000;
 
 /// A digest names so many, the oldest.
 pub const NAMED_MAX: i64 = 10;
@@ -396,26 +399,25 @@ fn is_due(now: DateTime<Utc>) -> _ {
     notifications::due_at.le(now).or(notifications::attempts.eq(0_i32)).or(notifications::due_at.gt(latest))
 }
 
-/// Decides, once for all attempts, what is sent together.
+/// Decides, once for all attempts, what is sent together, of the oldest that were never tried.
 fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResult<()> {
     macro_rules! new {
         () => {
-            waiting!(destination).filter(notifications::message_id.is_null()).filter(is_due(now))
+            waiting!(destination).filter(notifications::message_id.is_null())
         };
     }
+    let oldest = new!().filter(is_due(now)).order((notifications::created_at, notifications::id)).limit(AT_ONCE_MAX);
+    let oldest: Vec<(Id, String)> = oldest.select((notifications::id, notifications::event)).load(db)?;
     for &first in Event::ALL {
-        let events = Event::ALL.iter().filter(|event| event.group() == Some(first)).map(|event| event.name());
-        let events: Vec<&str> = events.collect();
-        if events.is_empty() {
-            continue;
-        }
-        let is_of_group = || notifications::event.eq_any(events.iter().copied());
-        if ALONE_MAX < new!().filter(is_of_group()).count().get_result(db)? {
+        let is_of_group = |event: &str| Event::parse(event).and_then(Event::group) == Some(first);
+        let group: Vec<&Id> = oldest.iter().filter(|(_, event)| is_of_group(event)).map(|(id, _)| id).collect();
+        if ALONE_MAX < group.len() {
             let together = notifications::message_id.eq(Some(Id::generate()));
-            diesel::update(new!().filter(is_of_group())).set(together).execute(db)?;
+            diesel::update(new!().filter(notifications::id.eq_any(group))).set(together).execute(db)?;
         }
     }
-    diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
+    let alone = new!().filter(notifications::id.eq_any(oldest.iter().map(|(id, _)| id)));
+    diesel::update(alone).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
 }
 
 /// Marks the message as delivered.
@@ -437,23 +439,25 @@ pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &st
     Ok(is_dead)
 }
 
-/// Messages that are given up together: memory does not grow with them.
-const GIVEN_UP_MAX: i64 = 1000;
-
 /// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that
 /// would take weeks. How many.
 pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
     one_at_a_time(db)?;
     let now = db.now()?;
     // Whole messages: what was sent together stays together.
-    let old: Vec<Option<Id>> = waiting!(destination)
+    let old: Vec<(Option<Id>, i64)> = waiting!(destination)
         .group_by(notifications::message_id)
         .having(max(notifications::created_at).le(Instant(now - GIVEN_UP_AFTER)))
-        .select(notifications::message_id)
+        .select((notifications::message_id, count_star()))
         .order(max(notifications::created_at))
-        .limit(GIVEN_UP_MAX)
+        .limit(AT_ONCE_MAX)
         .load(db)?;
-    let given_up = diesel::update(waiting!(destination).filter(notifications::message_id.eq_any(old)))
+    let mut rows = 0;
+    let these = old.into_iter().map_while(|(message, of_message)| {
+        rows += of_message;
+        (rows == of_message || rows <= AT_ONCE_MAX).then_some(message)
+    });
+    let given_up = diesel::update(waiting!(destination).filter(notifications::message_id.eq_any(these)))
         .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(Some(why))));
     rows_written(db, |db| given_up.execute(db))
 }
@@ -464,9 +468,10 @@ pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> 
     let (now, mut given_up) = (db.now()?, 0);
     for destination in Destination::ALL.iter().copied().filter(|destination| !destinations.contains(destination)) {
         let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));
+        let old: Vec<Id> = old.order(notifications::due_at).limit(AT_ONCE_MAX).select(notifications::id).load(db)?;
         let why = Some("its destination is not configured any more");
-        let these =
-            diesel::update(old).set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(why)));
+        let these = diesel::update(waiting!(destination).filter(notifications::id.eq_any(old)))
+            .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(why)));
         given_up += rows_written(db, |db| these.execute(db))?;
     }
     Ok(given_up)

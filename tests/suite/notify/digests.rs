@@ -22,6 +22,16 @@ fn escalate(world: &mut World, n: u32, options: &CycleOptions) {
     assert_eq!(world.sweep_as(&options.sweep).count("issues", "escalated"), i64::from(n));
 }
 
+/// Queues so many escalations at once for a destination.
+fn fill_outbox(world: &mut World, n: u32, destination: &str) {
+    let id = world.new_id();
+    world.run(&format!(
+        "insert into notifications (id, destination, event, kind, sweep_id, details)
+         with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < {n})
+         select {id}, '{destination}', 'escalated', 'issue', {id}, '{{}}' from numbers"
+    ));
+}
+
 on_each_database! {
     fn a_thousand_escalations_are_one_message(world) {
         let receiver = Receiver::new();
@@ -42,6 +52,26 @@ on_each_database! {
         assert_eq!(lines[0], "sweep: 1000 escalated");
         assert!(lines[1].starts_with("• issue N-") && lines[1].contains("needs a person: "), "{lines:?}");
         assert_eq!(lines[11], "… and 990 more: see `sweep status`");
+    }
+
+    /// A statement about 100,000 notifications would hold up the end of a sweep.
+    fn more_than_a_thousand_are_several_messages_of_a_thousand_each(world) {
+        let receiver = Receiver::new();
+        fill_outbox(world, 2500, "slack");
+
+        assert_eq!(deliver(&world.notifying_slack(&receiver)).delivered, 3);
+
+        let firsts: Vec<String> = receiver.received().iter().map(|sent| text(sent).lines().next().expect("a line").to_owned()).collect();
+        assert_eq!(firsts, ["sweep: 1000 escalated", "sweep: 1000 escalated", "sweep: 500 escalated"]);
+        assert_eq!(world.pending(), 0);
+    }
+
+    fn what_is_given_up_is_given_up_a_thousand_at_a_time(world) {
+        let receiver = Receiver::new();
+        fill_outbox(world, 2500, "webhook");
+        world.queued_earlier(25 * 60);
+        let settings = world.notifying_slack(&receiver);
+        assert_eq!([(); 4].map(|()| deliver(&settings).dead), [1000, 1000, 500, 0]);
     }
 
     fn up_to_five_escalations_are_notified_one_by_one_and_six_together(world) {
