@@ -805,8 +805,11 @@ left join lateral (
       and r.finished_at between statement_timestamp() - interval '2 minutes' and statement_timestamp()
 ) holder on true
 left join public.agents a on a.id = i.assignee_agent_id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+-- An aggregate, which PostgreSQL looks up for each issue: where the last `analyze` saw no open row, a join would compare all with all.
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'issue' and o.subject_id = i.id and not (o.blocked_subject and i.status = 'blocked')
+) o on true
 left join lateral (
     -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
@@ -970,7 +973,10 @@ join public.companies c on c.id = r.company_id
 left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
-left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, max(o.since) as since
+    from open_recoveries o where o.kind = 'session' and o.subject_id = r.id
+) o on true
 -- The decisions of a person, or of the host's own watch over silent runs, about this run.
 left join lateral (
     select max(d.snoozed_until) as until

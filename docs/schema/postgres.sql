@@ -12,7 +12,7 @@ create table host (
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
     files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
+    made jsonb check (length(made::text) <= 1000000) not null  -- what stood after the migration, each with its definition
 );
 
 create table sweeps (
@@ -343,12 +343,12 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where plan_step_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where wake_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_by_worker on runs (worker_id) where worker_id is not null and status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
-create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where plan_step_id is not null and status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
 create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;
@@ -774,8 +774,10 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'issue' and o.subject_id = i.id and not (o.blocked_subject and i.status = 'blocked')
+) o on true
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) as lost_run
@@ -934,7 +936,10 @@ left join lateral (
     select bool_or(r.has_live_run) as has_live_run, max(r.heard_of_at) as heard_of_at, max(r.lost_run) as lost_run
     from worked_steps r where r.id = s.id
 ) unended on true
-left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'step' and o.subject_id = s.id and true
+) o on true
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),
@@ -1100,7 +1105,10 @@ from sessions s
 left join agents a on a.id = s.agent_id
 -- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'session' and o.subject_id = s.id and true
+) o on true
 join session_episodes episode on episode.session_id = s.id;
 
 -- board/agents/2026-11-24-001400_agent_names
@@ -1540,3 +1548,21 @@ begin
                         'execute function refuse_mere_update()', name) end;
     end loop;
 end $$;
+
+-- take/all/2026-11-24-001408_statistics
+-- Has the server look at those of sweep's own tables that have changed since it last did: a plan that was made for empty tables compares each
+-- open row with each. Nobody is waited for, and a host's tables are left alone. decisions.md#statistics-of-sweeps-own-tables
+create function refresh_statistics() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    changed regclass;
+begin
+    for changed in
+        select oid from pg_class
+        where relnamespace = 'sweep'::regnamespace and relkind = 'r'
+          and pg_stat_get_mod_since_analyze(oid) >= least(1000 + greatest(reltuples, 0) / 10, 10000)
+    loop
+        execute format('analyze (skip_locked) %s', changed);
+    end loop;
+end $$;
+revoke execute on function refresh_statistics from public;
+comment on function refresh_statistics is 'called by sweeps';

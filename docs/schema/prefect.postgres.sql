@@ -417,8 +417,10 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'issue' and o.subject_id = i.id and not (o.blocked_subject and i.status = 'blocked')
+) o on true
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) as lost_run

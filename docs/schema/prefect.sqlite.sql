@@ -7,7 +7,7 @@ create table sweep_host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
     files text check (files is null or json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations text check (relations is null or json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
+    made text check (made is null or json_valid(made) and length(made) <= 1000000 and length(cast(made as blob)) <= 4000000) not null  -- what stood after the migration, each with its definition
 ) strict;
 
 create table sweep_sweeps (

@@ -7,7 +7,7 @@ create table host (
     only_row int check (only_row in (false, true)) primary key default true check (only_row),
     name text check (length(name) <= 100 and length(cast(name as blob)) <= 400) not null,
     files text check (files is null or json_valid(files) and length(files) <= 1000000 and length(cast(files as blob)) <= 4000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations text check (relations is null or json_valid(relations) and length(relations) <= 100000 and length(cast(relations as blob)) <= 400000) not null  -- the tables and views that there were after the migration
+    made text check (made is null or json_valid(made) and length(made) <= 1000000 and length(cast(made as blob)) <= 4000000) not null  -- what stood after the migration, each with its definition
 ) strict;
 
 create table sweeps (
@@ -338,12 +338,12 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where plan_step_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where wake_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_by_worker on runs (worker_id) where worker_id is not null and status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
-create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where plan_step_id is not null and status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
 create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;
@@ -932,6 +932,7 @@ left join agents a on a.id = p.agent_id
 -- A plan's issue counts only if it is of the plan's tenant.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+                      and true
 join step_pending pending on pending.step_id = s.id
 join step_episodes episode on episode.step_id = s.id;
 
@@ -1083,6 +1084,7 @@ left join agents a on a.id = s.agent_id
 -- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
+                      and true
 join session_episodes episode on episode.session_id = s.id;
 
 -- board/agents/2026-11-24-001400_agent_names

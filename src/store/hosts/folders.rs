@@ -3,6 +3,7 @@
 //! other the database keeps a copy.
 
 mod folder;
+pub(in crate::store) mod made;
 mod recognition;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,7 @@ use crate::text::misread;
 
 pub use folder::{in_directory, skeleton};
 pub(in crate::store) use recognition::{
-    RECORD, SchemaRecord, detect, gone, record, recorded, recorded_by_guest, refuse_unfit, statements,
+    RECORD, SchemaRecord, detect, record, recorded, recorded_by_guest, refuse_unfit, statements,
 };
 
 /// The files of all migrations.

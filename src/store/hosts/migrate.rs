@@ -25,7 +25,7 @@ use crate::store::hosts::catalog::{
     VERSIONS, applied, down, folders, is_derived, is_guest, is_of_listening, name, prefix, up, version,
     version_of_the_ledger,
 };
-use crate::store::hosts::folders::{self, Host, RECORD, SchemaRecord};
+use crate::store::hosts::folders::{self, Host, RECORD, SchemaRecord, made};
 use crate::store::hosts::{boards, contract, guest, rights};
 use trust::{is_duplicate, refuse_strangers, take_turn};
 
@@ -137,6 +137,7 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     if found.missing.is_empty() && folders::recorded(db)?.is_some_and(|recorded| recorded == found.host) {
         refuse_broken(db)?;
         use_our_names(db)?;
+        refuse_altered(db)?;
         prepare_boards(db)?;
         return Ok(found);
     }
@@ -357,23 +358,36 @@ pub(in crate::store) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
     bail!(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)))
 }
 
+const LOOKING: &str = "looking for what migrations made";
+
 /// A relation that is gone must not look like a kind of work that there is none of.
 fn refuse_broken(db: &mut Db) -> Result<()> {
-    let gone = folders::gone(db).context("looking for what migrations made")?;
+    let gone = made::gone(db).context(LOOKING)?;
     refuse_without(db, &gone)
 }
 
-/// Refuses a schema of which these relations are gone, if there are any.
+/// A view that somebody has replaced may hold anything.
+fn refuse_altered(db: &mut Db) -> Result<()> {
+    let altered = made::altered(db).context(LOOKING)?;
+    ensure!(altered.is_empty(), is_no_longer(db, &altered, "altered since `sweep migrate` made it")?);
+    Ok(())
+}
+
+/// Refuses a schema of which this is gone, if anything is.
 fn refuse_without(db: &mut Db, gone: &[String]) -> Result<()> {
     if gone.is_empty() { Ok(()) } else { Err(is_broken(db, gone)?.into()) }
 }
 
 fn is_broken(db: &mut Db, gone: &[String]) -> QueryResult<Failure> {
-    let is = if gone.len() == 1 { "is" } else { "are" };
+    is_no_longer(db, gone, "gone or disabled, which `sweep migrate` made")
+}
+
+/// What the error says of these names of what was made.
+fn is_no_longer(db: &mut Db, names: &[String], as_it_was: &str) -> QueryResult<Failure> {
+    let is = if names.len() == 1 { "is" } else { "are" };
     Ok(config(format!(
-        "the schema of the database {} is broken: {} {is} gone, which `sweep migrate` made. Restore it, as \
-            docs/operating.md says",
+        "the schema of the database {} is broken: {} {is} {as_it_was}. Restore it, as docs/operating.md says",
         name(db)?,
-        gone.join(", ")
+        names.join(", ")
     )))
 }

@@ -1,8 +1,8 @@
 //! Recognises whose database it is: by the record that `sweep migrate` makes of it, else by the tables that are there.
 //!
 //! The table `host` has one row, with the host's name; of a host that is not built in its files as well, so that a
-//! sweep needs no folder; and which relations there were, so that one that is gone is no kind of work that there is
-//! none of.
+//! sweep needs no folder; and all that was made, so that a view that is gone is no kind of work that there is none of,
+//! and a promise rests on no index that is not there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::{self, VERSIONS};
-use crate::store::hosts::folders::{Host, built_in, named};
+use crate::store::hosts::folders::{Host, built_in, made, named};
 use crate::text::misread;
 
 /// The name of the table.
@@ -73,21 +73,13 @@ pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>>
     row.map(|row| row.host()).transpose()
 }
 
-/// Finds the recorded tables and views that are gone.
-pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
-    const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) \
-        WHERE value NOT IN (SELECT name FROM sqlite_master) ORDER BY 1";
-    let gone = db.dialect().either(GONE, ON_SQLITE);
-    sql::<Text>(gone).load(db)
-}
-
 /// All that is recorded of a schema.
 #[derive(QueryableByName)]
 pub struct SchemaRecord {
     /// The versions of the migrations that have run.
     #[diesel(sql_type = Array<Text>)]
     pub versions: Vec<String>,
-    /// The relations that are gone.
+    /// What was made and is gone.
     #[diesel(sql_type = Array<Text>)]
     pub gone: Vec<String>,
     #[diesel(embed)]
@@ -99,24 +91,14 @@ impl SchemaRecord {
     pub fn read(db: &mut Db) -> Result<Option<SchemaRecord>> {
         let Db::Postgres(db) = db else { return Ok(None) };
         let query = format!(
-            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({GONE}) AS gone, name, \
-             files::text FROM sweep.host"
+            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({}) AS gone, name, \
+             files::text FROM sweep.host",
+            made::GONE_ON_POSTGRES
         );
         let recorded = diesel::sql_query(query).get_result::<SchemaRecord>(db).optional().context(READING)?;
         Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
     }
 }
-
-/// The query that finds the recorded tables and views that are gone, and what takes the subjects of a kind that has
-/// facts.
-const GONE: &str = "SELECT 'sweep.' || relation FROM sweep.host, jsonb_array_elements_text(relations) relation \
-    WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL \
-    UNION ALL \
-    SELECT 'sweep.' || take FROM sweep.host, jsonb_array_elements_text(relations) relation, \
-        replace('take_' || relation, '_decided_facts', '') take \
-    WHERE relation LIKE '%_decided_facts' AND NOT EXISTS ( \
-        SELECT FROM pg_proc WHERE pronamespace = to_regnamespace('sweep') AND proname = take) \
-    ORDER BY 1";
 
 /// The statements that record the host, to be run after all migrations.
 pub fn statements(host: &Host, dialect: Dialect) -> String {
@@ -127,22 +109,21 @@ pub fn statements(host: &Host, dialect: Dialect) -> String {
         Dialect::Postgres => String::new(),
         Dialect::Sqlite => format!("delete from {table};\n"),
     };
-    format!("\n{emptied}{};\n", insertion(&table, &literal(host.name()), &files, dialect))
+    format!("\n{emptied}{};\n", insertion(&table, host, (&literal(host.name()), &files), dialect))
 }
 
 /// The statement that replaces what is recorded; on PostgreSQL all but the database's id. In another program's file the
 /// table is a view, which takes no upsert: on SQLite it is emptied before.
-fn insertion(table: &str, name: &str, files: &str, dialect: Dialect) -> String {
-    let (relations, replaced) = match dialect {
-        Dialect::Postgres => (
-            "(select jsonb_agg(relname order by relname) from pg_class\n    \
-             where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v'))",
+fn insertion(table: &str, host: &Host, (name, files): (&str, &str), dialect: Dialect) -> String {
+    let replaced = match dialect {
+        Dialect::Postgres => {
             "\non conflict (only_row) do update\n    \
-             set name = excluded.name, files = excluded.files, relations = excluded.relations",
-        ),
-        Dialect::Sqlite => ("(select json_group_array(name) from sqlite_master where type in ('table', 'view'))", ""),
+             set name = excluded.name, files = excluded.files, made = excluded.made"
+        }
+        Dialect::Sqlite => "",
     };
-    format!("insert into {table} (name, files, relations)\nvalues ({name}, {files}, {relations}){replaced}")
+    let made = made::to_record(host, dialect);
+    format!("insert into {table} (name, files, made)\nvalues ({name}, {files}, ({made})){replaced}")
 }
 
 /// Records a host whose migrations have all run.
@@ -155,7 +136,7 @@ pub fn record(db: &mut Db, host: &Host) -> Result<()> {
             ("?", "?")
         }
     };
-    let insertion = diesel::sql_query(insertion(RECORD, name, files, db.dialect()));
+    let insertion = diesel::sql_query(insertion(RECORD, host, (name, files), db.dialect()));
     let insertion = insertion.bind::<Text, _>(host.name()).bind::<Nullable<Text>, _>(host.files_as_json());
     insertion.execute(db).context(writing).map(drop)
 }

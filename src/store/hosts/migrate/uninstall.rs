@@ -127,8 +127,8 @@ fn with_detail(error: &Error) -> String {
 fn tables(db: &mut Db) -> QueryResult<Vec<(String, i64)>> {
     const ON_POSTGRES: &str = "SELECT 'sweep.' || quote_ident(relname) FROM pg_class \
         WHERE relnamespace = 'sweep'::regnamespace AND relkind = 'r' ORDER BY relname";
-    const ON_SQLITE: &str = "SELECT value FROM host, json_each(relations) JOIN main.sqlite_master m ON m.name = value \
-        WHERE m.type = 'table' ORDER BY value";
+    const ON_SQLITE: &str = "SELECT key FROM host, json_each(made) JOIN main.sqlite_master m ON m.name = key \
+        WHERE m.type = 'table' ORDER BY key";
     let dialect = db.dialect();
     let names = if dialect == Dialect::Sqlite { ON_SQLITE } else { ON_POSTGRES };
     let names: Vec<String> = sql::<Text>(names).load(db)?;
