@@ -26,6 +26,7 @@ mod clock;
 pub mod examine;
 mod guard;
 pub mod limits;
+mod locks;
 pub mod logs;
 mod options;
 pub mod plan;
@@ -50,7 +51,7 @@ use crate::store::hosts::links::Links;
 use crate::store::work::candidates::{Part, Portion};
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::work::ledger::{self, Closing, Opening, SweepEnd};
-use crate::store::work::opening::Glance;
+use crate::store::work::opening::{Glance, refresh_statistics};
 use crate::store::work::outbox;
 use crate::store::work::surroundings::StuckWakes;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
@@ -89,6 +90,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     if !is_worth_a_sweep(options, &mut store)? {
         return Ok(summary);
     }
+    let connections = prepare(options, &mut store, &glance)?;
     let sweep = Sweep {
         options,
         is_restricted: named.is_some() || !options.is_whole(&store.kinds),
@@ -99,7 +101,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         wakes: WakeBudget::new(options.wakes_per_agent_max),
         glance,
     };
-    let workers = Workers::new(&options.database, access, options.connections);
+    let workers = Workers::new(&options.database, access, connections);
     let mut round = Round { workers, limits: Limits::of(options, began, cancel, observer), summary, observer };
     sweep.open(&mut store.db, &round.summary).map_err(|error| explain(error, "cannot record the sweep"))?;
     round.observer.begins(&round.summary.heading);
@@ -126,6 +128,23 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     swept?;
     closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     Ok(summary)
+}
+
+/// What a sweep that has something to do needs before: plans for tables as they are, and a server with enough locks.
+/// The connections that it works with.
+fn prepare(options: &Options, store: &mut Store, glance: &Glance) -> Result<u32> {
+    if glance.is_calm {
+        return Ok(options.connections);
+    }
+    if !options.dry_run {
+        let refreshed = store.db.in_transaction(Access::Write, &options.timeouts, refresh_statistics);
+        refreshed.unwrap_or_else(logs::unrefreshed);
+    }
+    locks::connections(options, store).or_else(|error| match is_of_statement(&error) {
+        // A view that is broken is found out, and named, by the sweep of its kind.
+        true => Ok(options.connections),
+        false => Err(options.database.explain(error)),
+    })
 }
 
 /// A sweep under way, as it was asked for.

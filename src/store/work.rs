@@ -5,6 +5,7 @@ pub mod counts;
 pub mod exemptions;
 pub mod find;
 pub mod ledger;
+pub mod locks;
 pub mod opening;
 pub mod outbox;
 pub mod quarantine;

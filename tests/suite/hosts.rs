@@ -16,6 +16,7 @@ mod null_facts;
 mod old_sqlite;
 mod paperclip;
 mod paperclip_sessions;
+mod partitions;
 mod server_setups;
 mod skeletons;
 mod verification;
