@@ -34,6 +34,7 @@ mod quarantine;
 pub mod scan;
 mod summary;
 mod surroundings;
+mod upkeep;
 mod workers;
 
 use std::time::Instant;
@@ -121,6 +122,9 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let closed = sweep
         .close(&mut store.db, &summary)
         .or_else(|_| sweep.close(&mut options.database.connect_again(access)?, &summary));
+    if swept.is_ok() && closed.is_ok() {
+        sweep.keep_up(&mut store.db, cancel);
+    }
     logs::sweep(&summary, &sweep.id);
     summary.took = began.elapsed();
     summary.has_pending_notifications = matches!(closed, Ok(Some(true)));

@@ -51,7 +51,7 @@ revoke all on all routines in schema sweep from public, sweeper, sweep_reader, s
 -- All look at views, which read a host's own tables with their owner's rights.
 select format('grant select on sweep.%I to sweeper, sweep_reader, sweep_operator', relation)
 from unnest(array[
-    '__diesel_schema_migrations', 'host', 'exemptions', 'agent_exemptions', 'tenant_exemptions', 'failures', 'interventions', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
+    '__diesel_schema_migrations', 'host', 'exemptions', 'agent_exemptions', 'tenant_exemptions', 'failures', 'interventions', 'recoveries', 'sweeps', 'ledger_days', 'upkeep', 'notifications', 'policy', 'false_rescues',
     'host_behavior', 'left_issues', 'host_clock', 'untaken_wakes', 'unheard_runs', 'wake_pickups',
     'session_candidates', 'session_subjects', 'session_facts', 'session_decided_facts', 'session_states', 'session_details', 'session_work_state', 'session_watchers',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_decided_facts', 'issue_states', 'issue_details', 'issue_work_state',
@@ -112,6 +112,8 @@ from (values
     ('sweeper, sweep_operator', 'recoveries', 'insert'),
     ('sweeper', 'sweeps', 'insert, update'),
     ('sweeper', 'policy', 'insert, update'),
+    ('sweeper', 'ledger_days', 'insert, update'),
+    ('sweeper', 'upkeep', 'update'),
     ('sweeper', 'failures', 'insert, update'),
     ('sweeper, sweep_operator', 'notifications', 'insert, update'),
     ('sweep_operator', 'exemptions', 'insert, update, delete'),

@@ -10,7 +10,6 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tracing::debug;
 
 use super::Viewed;
 use super::route::View;
@@ -20,7 +19,7 @@ use crate::report::explain::Explanation;
 use crate::rules::Policy;
 use crate::store::connect::databases::Found;
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::overview::{Attention, Cursor, KeptDays, Overview, OverviewRequest, PageRequest, Scope};
+use crate::store::read::overview::{Attention, Cursor, Overview, OverviewRequest, PageRequest, Scope};
 use crate::store::read::plan::{PlanList, PlanReport};
 use crate::store::read::work_list::WorkList;
 use crate::text::redact;
@@ -156,9 +155,6 @@ pub struct Reader {
     front: Lane,
     others: Lane,
     known: Arc<Mutex<LastKnown>>,
-    days: Arc<KeptDays>,
-    /// The task that holds it counts the days anew.
-    counting: Arc<AsyncMutex<()>>,
 }
 
 impl Reader {
@@ -222,7 +218,6 @@ impl Reader {
                 }
             };
             drop((began, kept));
-            reader.count_days(&database, &viewed);
             reading
         });
         reading.await.unwrap_or_else(|_| {
@@ -235,8 +230,7 @@ impl Reader {
         let Viewed { timeouts, host_url, .. } = viewed;
         let page = |after: &Option<Cursor>| PageRequest { after: after.clone(), limit: PageRequest::LIMIT };
         let work = |scope: &Scope, page| {
-            let (host_url, days) = (host_url.clone(), Arc::clone(&self.days));
-            let request = OverviewRequest { scope: scope.clone(), page, host_url, days };
+            let request = OverviewRequest { scope: scope.clone(), page, host_url: host_url.clone() };
             Ok(ReadView::Work(Arc::new(Overview::read_from(database, &request, timeouts)?)))
         };
         match view {
@@ -262,20 +256,6 @@ impl Reader {
                 let read = Explanation::read(&database.url, subject, policy, host_url, timeouts)?;
                 Ok(ReadView::Subject(Arc::new(read)))
             }
-        }
-    }
-
-    /// Counts the days anew, for the answers that follow, if that is due and nobody does.
-    fn count_days(&self, database: &Found, viewed: &Viewed) {
-        let Ok(turn) = Arc::clone(&self.counting).try_lock_owned() else { return };
-        if self.days.is_due() {
-            let (days, database, timeouts) = (Arc::clone(&self.days), database.url.clone(), viewed.timeouts);
-            spawn_blocking(move || {
-                let _turn = turn;
-                if let Err(error) = days.refresh(&database, &timeouts) {
-                    debug!("page: {}", redact(&format!("{error:#}")));
-                }
-            });
         }
     }
 

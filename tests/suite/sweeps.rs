@@ -5,6 +5,7 @@ mod clock_differences;
 mod databases_alike;
 mod file_patterns;
 mod guard;
+mod history;
 mod journald;
 mod limits;
 mod log_lines;

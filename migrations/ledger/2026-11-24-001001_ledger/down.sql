@@ -3,6 +3,8 @@ drop table if exists {{ own }}failures;
 drop table if exists {{ own }}tenant_exemptions;
 drop table if exists {{ own }}exemptions;
 drop table if exists {{ own }}policy;
+drop table if exists {{ own }}upkeep;
+drop table if exists {{ own }}ledger_days;
 drop table if exists {{ own }}recoveries;
 drop table if exists {{ own }}sweeps;
 drop table if exists {{ own }}host;

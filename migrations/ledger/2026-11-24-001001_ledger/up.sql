@@ -24,11 +24,7 @@ create table {{ own }}sweeps (
     {{ short_json("policy", 100000) }} not null default '{}',  -- the settings by which the sweep decided
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    {{ flag("is_restricted") }} not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
-    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
-    -- decisions.md#metrics-come-from-the-database
-    {{ calendar_time("ledger_until") }},  -- all rows of the ledger before it ...
-    {{ short_json("ledger_counts", 100000) }}  -- ... by kind and action
+    {{ flag("is_restricted") }} not null default false  -- its settings bound it to a part of the work; `partial` counts its deadline as well
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
@@ -36,7 +32,6 @@ create index {{ own }}sweeps_whole on {{ own }}sweeps (finished_at) where not is
 create index {{ own }}sweeps_whole_by_shard on {{ own }}sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index {{ own }}sweeps_succeeded on {{ own }}sweeps (shards, shard, finished_at)
     where succeeded;
-create index {{ own }}sweeps_counted on {{ own }}sweeps (started_at) where ledger_until is not null;
 
 -- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table {{ own }}recoveries (
@@ -66,6 +61,28 @@ create index {{ own }}recoveries_by_wake on {{ own }}recoveries (kind, subject_i
 create index {{ own }}recoveries_blocking on {{ own }}recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index {{ own }}recoveries_by_tenant on {{ own }}recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index {{ own }}recoveries_created_at on {{ own }}recoveries (created_at);
+
+-- What the ledger has recorded, summed by day: decisions.md#the-ledger-is-summed-once
+create table {{ own }}ledger_days (
+    {{ short_text("day", 10) }} not null,  -- of UTC, such as 2026-11-24
+    {{ short_text("kind", 100) }} not null,
+    {{ short_text("action", 100) }} not null,
+    recorded {{ big_integer }} not null,  -- how many rows
+    requested {{ big_integer }} not null,  -- how many of them a person asked for
+    in_vain {{ big_integer }} not null,  -- how many of these continuations were false rescues
+    primary key (day, kind, action)
+){{ strict }};
+
+-- How far each part of the upkeep of these tables has come, which sweeps do at their end.
+create table {{ own }}upkeep (
+    {{ short_text("task", 100) }} not null primary key,
+    {{ calendar_time("until") }} not null,  -- it is done for all rows up to this time
+    {{ calendar_time("due_at") }} not null  -- when there may be something to do again
+){{ strict }};
+-- An hour after the tables were made a row may be old enough.
+insert into {{ own }}upkeep (task, until, due_at)
+values {% for task in ["sum_rows", "sum_early_reports", "sum_late_reports"] %}
+    ('{{ task }}', '1970-01-01T00:00:00.000Z', {{ after(at_statement, 3600) }}){{ ";" if loop.last else "," }}{% endfor %}
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
 -- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.

@@ -227,8 +227,19 @@ relations! {
         policy -> JsonDocument,
         counts -> JsonDocument,
         oldest_left_at -> Nullable<Moment>,
-        ledger_until -> Nullable<Moment>,
-        ledger_counts -> Nullable<JsonDocument>,
+    }
+    ledger_days (day, kind, action) {
+        day -> Text,
+        kind -> Text,
+        action -> Text,
+        recorded -> BigInt,
+        requested -> BigInt,
+        in_vain -> BigInt,
+    }
+    upkeep (task) {
+        task -> Text,
+        until -> Moment,
+        due_at -> Moment,
     }
     notifications (id) {
         id -> OwnKey,

@@ -1,34 +1,28 @@
 //! What sweeps achieved: what came of continuations, how many exemptions there are, and what sweeps did on each day of
-//! the last four weeks. Days are those of UTC. What a person asked for is not counted in them. Days that are slow to
-//! count are kept.
+//! the last four weeks. Days are those of UTC. What a person asked for is not counted in them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use anyhow::Result;
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use diesel::dsl::sql as literal;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::store::connect::open::Url;
-use crate::store::db::schema::{exemptions, false_rescues, tenant_exemptions};
+use crate::store::Db;
+use crate::store::db::schema::{exemptions, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, sql};
-use crate::store::hosts::rights::Purpose;
-use crate::store::read::kept::Kept;
-use crate::store::read::snapshot;
+use crate::store::work::history::{DaySum, first_of, of_last, read_days};
 use crate::store::work::ledger::Action;
-use crate::store::{Db, Timeouts};
 
-/// How far the effect looks back.
-const EFFECT: TimeDelta = TimeDelta::days(7);
+/// How many days the effect looks back; today is the last of them.
+const EFFECT_DAYS: i64 = 7;
 
 /// What was continued in the last days, and what came of it: the next thing that the ledger knows of the subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
-    /// How many days it looks back.
+    /// How many days it looks back, in UTC; today is the last of them.
     pub days: i64,
     /// How many continuations there were.
     pub continuations: i64,
@@ -80,11 +74,13 @@ const WHAT_CAME: [&str; 2] = [
 
 /// What came of the continuations of the last days.
 pub fn read_effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
-    let since = Instant(now - EFFECT);
+    let first = first_of(EFFECT_DAYS, now);
+    let since = Instant(first.and_time(NaiveTime::MIN).and_utc());
     let came = literal::<(Nullable<Text>, BigInt)>(WHAT_CAME[0]).bind::<sql::Moment, _>(since).sql(WHAT_CAME[1]);
     let came: Vec<(Option<LossyText>, i64)> = came.load(db)?;
-    let false_rescues = count_false_rescues(db, now)?;
-    let mut effect = Effect { days: EFFECT.num_days(), false_rescues, ..Effect::default() };
+    let days = read_days(db, Some(first))?;
+    let false_rescues = of_last(&days, EFFECT_DAYS, now).map(|sum| sum.in_vain).sum();
+    let mut effect = Effect { days: EFFECT_DAYS, false_rescues, ..Effect::default() };
     for (next, n) in came {
         effect.continuations += n;
         *match next.as_ref().map(|action| action.0.as_str()) {
@@ -99,14 +95,8 @@ pub fn read_effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
     Ok(effect)
 }
 
-/// Continuations of the last days where a run was live after all.
-pub fn count_false_rescues(db: &mut Db, now: DateTime<Utc>) -> QueryResult<i64> {
-    let since = Instant(now - EFFECT);
-    false_rescues::table.filter(false_rescues::continued_at.gt(since)).count().get_result(db)
-}
-
-/// How many days are counted; today is the last of them.
-const DAYS: u64 = 28;
+/// How many days are shown; today is the last of them.
+const DAYS: i64 = 28;
 
 /// What sweeps did on one day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -127,38 +117,17 @@ pub struct Day {
     pub false_rescues: i64,
 }
 
-const FALSE_RESCUES: &str = "false_rescues";
-
-/// Counts each of the days, also those on which nothing was done; the oldest first.
+/// What sweeps did on each of the days, also on those on which they did nothing; the oldest first.
 pub(super) fn count_days(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
-    let first = (now - TimeDelta::days(DAYS as i64 - 1)).date_naive();
-    let day_of = |column: &str| match db {
-        Db::Postgres(_) => format!("({column} AT TIME ZONE 'UTC')::date"),
-        Db::Sqlite(_) => format!("substr({column}, 1, 10)"),
-    };
-    let (of_ledger, of_rescues) = (day_of("created_at"), day_of("continued_at"));
-    let since = Instant(first.and_time(NaiveTime::MIN).and_utc());
-    let counts = literal::<(Text, Text, BigInt)>(&format!(
-        "SELECT CAST(day AS text), what, n FROM ( \
-             SELECT {of_ledger} AS day, action AS what, count(*) AS n \
-             FROM recoveries WHERE requested_by IS NULL AND created_at >= "
-    ));
-    let counts = counts.bind::<sql::Moment, _>(since).sql(&format!(
-        " GROUP BY 1, 2 \
-             UNION ALL \
-             SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= "
-    ));
-    let counts = counts.bind::<sql::Moment, _>(since).sql(" GROUP BY 1) d");
-    let counted: Vec<(LossyText, LossyText, i64)> = counts.load(db)?;
-    let mut days: BTreeMap<NaiveDate, Day> = (0..DAYS)
-        .filter_map(|n| first.checked_add_days(Days::new(n)))
-        .map(|date| (date, Day { date, ..Day::default() }))
-        .collect();
-    for (day, what, n) in counted {
+    let first = first_of(DAYS, now);
+    let dates = first.iter_days().take(DAYS as usize);
+    let mut days: BTreeMap<String, Day> =
+        dates.map(|date| (date.to_string(), Day { date, ..Day::default() })).collect();
+    for DaySum { day, kind: _, action, recorded, requested, in_vain } in read_days(db, Some(first))? {
         // What a clock that was ahead has dated in the future is of none of these days.
-        let day = day.0.parse().ok().and_then(|date: NaiveDate| days.get_mut(&date));
-        let counter = day.and_then(|day| day.counter(&what.0));
-        counter.into_iter().for_each(|counter| *counter += n);
+        let Some(day) = days.get_mut(&day) else { continue };
+        day.false_rescues += in_vain;
+        day.counter(&action).into_iter().for_each(|counter| *counter += recorded - requested);
     }
     Ok(days.into_values().collect())
 }
@@ -172,13 +141,10 @@ impl Day {
         ("continued", |day| day.continued),
         ("recovered", |day| day.recovered),
         ("escalated", |day| day.escalated),
-        (FALSE_RESCUES, |day| day.false_rescues),
+        ("false_rescues", |day| day.false_rescues),
     ];
 
     fn counter(&mut self, what: &str) -> Option<&mut i64> {
-        if what == FALSE_RESCUES {
-            return Some(&mut self.false_rescues);
-        }
         let action = Action::ALL.iter().find(|action| action.name() == what)?;
         Some(match action {
             Action::Continue => &mut self.continued,
@@ -186,24 +152,6 @@ impl Day {
             Action::HandOver => &mut self.handed_over,
             Action::Escalate => &mut self.escalated,
             Action::Abandon => &mut self.abandoned,
-        })
-    }
-}
-
-/// The days of one database.
-pub type KeptDays = Kept<Vec<Day>>;
-
-impl KeptDays {
-    /// Counts the days again.
-    pub fn refresh(self: Arc<Self>, url: &Url, timeouts: &Timeouts) -> Result<()> {
-        let its_timeouts = *timeouts;
-        url.ask(timeouts, move |url| {
-            let mut store = url.open_to(Purpose::Show)?;
-            snapshot(&mut store.db, &its_timeouts, |db| {
-                let now = db.now()?;
-                self.count(now, || count_days(db, now))?;
-                Ok(())
-            })
         })
     }
 }

@@ -17,12 +17,12 @@ use crate::store::connect::open::{Store, Url};
 use crate::store::db::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
 use crate::store::db::types::{Instant, LossyText, RawInstant};
 use crate::store::hosts::rights::Purpose;
-use crate::store::read::effect::count_false_rescues;
 use crate::store::read::kept::Kept;
 use crate::store::read::sweeper::{SweepRow, last_success, latest_whole};
 use crate::store::read::{BoardLimits, snapshot};
 use crate::store::work::counts::{KindCounts, KindMode, Tally};
-use crate::store::work::ledger::{self, Action, Totals};
+use crate::store::work::history::{DaySum, Totals, of_last, read_days, totals_of};
+use crate::store::work::ledger::Action;
 use crate::store::work::outbox::{Destination, waiting};
 use crate::store::work::surroundings::{StuckQuestion, StuckWakes, read_stuck};
 use crate::store::{Access, Db, Timeouts};
@@ -43,7 +43,7 @@ pub struct Reading {
     pub false_rescues: i64,
     /// What waits for a person, by the ledger: its action, then its kind.
     pub waiting: BTreeMap<String, BTreeMap<String, Waiting>>,
-    /// Handovers of the last week, by kind.
+    /// Handovers of the last seven days, today's among them, by kind.
     pub handed_over: BTreeMap<String, i64>,
     pub stuck_wakes: StuckWakes,
     pub outbox: Outbox,
@@ -126,6 +126,8 @@ pub fn read(store: &mut Store, timeouts: &Timeouts, kept: &KeptWork) -> Result<R
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
         let read_at = db.now()?;
         let limits = BoardLimits::read(db)?;
+        let days = read_days(db, None)?;
+        let week: Vec<&DaySum> = of_last(&days, 7, read_at).collect();
         let question = StuckQuestion { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at };
         Ok(Reading {
             read_at,
@@ -134,10 +136,10 @@ pub fn read(store: &mut Store, timeouts: &Timeouts, kept: &KeptWork) -> Result<R
             last_sweep: LastSweep::of(&latest_whole(db, read_at)?),
             work: kept.read(read_at, || count_work(db, kinds))?.0,
             quarantined: quarantined(db)?,
-            recoveries: ledger::read_totals(db, read_at)?,
-            false_rescues: count_false_rescues(db, read_at)?,
+            recoveries: totals_of(&days),
+            false_rescues: week.iter().map(|sum| sum.in_vain).sum(),
             waiting: waiting_for_people(db, read_at)?,
-            handed_over: handed_over(db, read_at)?,
+            handed_over: handed_over(&week),
             stuck_wakes: read_stuck(db, &question)?,
             outbox: outbox(db)?,
         })
@@ -240,11 +242,12 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
     Ok(waiting)
 }
 
-fn handed_over(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, i64>> {
-    use recoveries::*;
-    let lately = recoveries::table.group_by(kind).select((kind, count_star()));
-    let lately = lately.filter(created_at.gt(Instant(now - TimeDelta::days(7)))).filter(kind.eq_any(Kind::names()));
-    by_name(lately.filter(action.eq(Action::HandOver.name())).load(db)?)
+fn handed_over(days: &[&DaySum]) -> BTreeMap<String, i64> {
+    let mut of_kinds = BTreeMap::new();
+    for sum in days.iter().filter(|sum| sum.action == Action::HandOver.name()) {
+        *of_kinds.entry(sum.kind.clone()).or_default() += sum.recorded;
+    }
+    of_kinds
 }
 
 fn outbox(db: &mut Db) -> QueryResult<Outbox> {

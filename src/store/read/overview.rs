@@ -21,7 +21,7 @@ use crate::store::read::board::Boards;
 pub use crate::store::read::counts::{Counts, Share};
 use crate::store::read::counts::{counts_of_kinds, most_urgent};
 use crate::store::read::effect::count_days;
-pub use crate::store::read::effect::{Day, Effect, Exemptions, KeptDays};
+pub use crate::store::read::effect::{Day, Effect, Exemptions};
 use crate::store::read::effect::{count_exemptions, read_effect};
 pub use crate::store::read::items::{Item, ItemKind};
 use crate::store::read::items::{add_help, oldest_of_each, one_page, together};
@@ -77,7 +77,6 @@ pub trait OverviewPart: Sized + Send + 'static {
 /// What the parts are made from besides the boards.
 pub struct Sources<'a> {
     pub sweeper: &'a Sweeper,
-    pub days: &'a KeptDays,
     /// What leads a command to this database; none: nothing that may be shown does.
     pub database_argument: Option<&'a str>,
 }
@@ -112,9 +111,6 @@ pub struct Attention {
     pub agents_total: usize,
     /// Each day of the last four weeks, the oldest first; the last one is today.
     pub days: Vec<Day>,
-    /// When the days were counted, if that was before.
-    #[serde(skip)]
-    pub days_counted_at: Option<DateTime<Utc>>,
 }
 
 /// What `sweep status` shows beside the work: of each list the oldest 50, and how many there are; and how well sweep
@@ -178,12 +174,12 @@ impl<P: OverviewPart> Overview<P> {
         request: &OverviewRequest,
         timeouts: &Timeouts,
     ) -> Result<Overview<P>> {
-        let OverviewRequest { scope, page, host_url, days } = request;
+        let OverviewRequest { scope, page, host_url } = request;
         let host = store.host.name().to_owned();
         inquire(store, (scope, page), host_url.as_ref(), timeouts, |db, inquiry| {
             let sweeper = Sweeper::read(db, inquiry.now)?;
             let boards = Boards::read(db, inquiry, P::WAITING, P::STRANDED_MAX)?;
-            let part = P::read(db, inquiry, &boards, &Sources { sweeper: &sweeper, days, database_argument })?;
+            let part = P::read(db, inquiry, &boards, &Sources { sweeper: &sweeper, database_argument })?;
             Ok(Overview {
                 schema: SCHEMA,
                 host,
@@ -217,7 +213,6 @@ impl OverviewPart for Attention {
         add_help(&mut items, db, inquiry, sources.database_argument)?;
         let (tenants, tenants_total) = most_urgent(boards.work.tenants.values());
         let (agents, agents_total) = most_urgent(boards.work.agents.values());
-        let (days, days_counted_at) = sources.days.read(inquiry.now, || count_days(db, inquiry.now))?;
         let (stuck, plans_total) = &boards.plans.stuck;
         let is_agents = inquiry.owner.agent.is_some();
         let work = is_agents.then(|| ListPage::read(db, &inquiry.begun_anew(), &WorkFilter::default()));
@@ -233,8 +228,7 @@ impl OverviewPart for Attention {
             tenants_total,
             agents,
             agents_total,
-            days,
-            days_counted_at,
+            days: count_days(db, inquiry.now)?,
         })
     }
 }

@@ -6,7 +6,6 @@
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -23,7 +22,6 @@ use crate::store::db::lists::ListPlace;
 use crate::store::db::schema::host_behavior;
 use crate::store::db::types::{IdType, LossyText, RawInstant};
 use crate::store::hosts::links::{HostUrl, Links};
-use crate::store::read::effect::KeptDays;
 use crate::store::read::{BoardLimits, snapshot};
 use crate::store::work::candidates::Part;
 use crate::store::work::find::{self, CalledSo};
@@ -38,8 +36,6 @@ pub struct OverviewRequest {
     pub page: PageRequest,
     /// Where the pages of the host's own board are.
     pub host_url: Option<HostUrl>,
-    /// The days that were counted before, for a program that asks again and again.
-    pub days: Arc<KeptDays>,
 }
 
 /// The owner of the work that is read; by default everybody.

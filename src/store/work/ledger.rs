@@ -3,19 +3,16 @@
 //! A subject has at most one open row: the last thing that sweep did about it, of which nothing has come yet. A new row
 //! settles the one before it; a recovery and a handover are settled from the start.
 
-use std::collections::BTreeMap;
-
-use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::{count_star, sql};
+use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
 use crate::store::db::schema::{recoveries, sweeps};
-use crate::store::db::types::{Bound, Document, Instant, LossyText, RawInstant, WrittenDocument, sql as types};
+use crate::store::db::types::{Bound, Document, Instant, sql as types};
 use crate::store::db::written::Writes;
 use crate::store::hosts::boards;
 use crate::store::work::candidates::Shard;
@@ -235,18 +232,14 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening) -> QueryR
 
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
     let now = db.now()?;
-    let (ledger_until, ledger_counts) = totals_to_remember(db, now)?;
-    let remembered = (sweeps::ledger_until.eq(Some(ledger_until)), sweeps::ledger_counts.eq(Some(ledger_counts)));
     let row = diesel::update(sweeps::table.filter(sweeps::id.eq(id)));
-    row.set((closed!(Some(Instant(now)), closing), remembered)).execute(db).map(drop)
+    row.set(closed!(Some(Instant(now)), closing)).execute(db).map(drop)
 }
 
-/// Writes the whole row of a sweep that found nothing to do: what is remembered of the ledger is what it was.
+/// Writes the whole row of a sweep that found nothing to do.
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
-    let (until, counts) = latest_memory!(opening.began_at);
-    let remembered = (sweeps::ledger_until.eq(until), sweeps::ledger_counts.eq(counts));
     let now = sql::<Nullable<types::Moment>>(db.dialect().clock());
-    let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
+    let row = (opened!(id, host, *opening), closed!(now, closing));
     diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
 }
 
@@ -290,86 +283,4 @@ pub fn history_of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Past> {
     let mut latest = latest.load::<Recovery>(db)?;
     latest.reverse();
     Ok(Past { total, latest })
-}
-
-/// How many rows were recorded, by kind and then by action, as stored. Each sweep that closes remembers the count: what
-/// the one before it remembered, and what came since. So nobody counts the whole ledger again, and the count does not
-/// fall when old rows are pruned.
-pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
-
-/// A row is counted for good when the transaction that wrote it has certainly ended.
-pub(in crate::store) const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
-
-/// All that was ever recorded.
-pub fn read_totals(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Totals> {
-    let remembered = remembered_totals(db, now)?;
-    count_totals(db, remembered, None)
-}
-
-/// What a sweep that closes now remembers: the time, and the count of all rows before it.
-pub fn totals_to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Document)> {
-    let remembered = remembered_totals(db, now)?;
-    // A clock that was set back makes nobody count twice.
-    let until = remembered.0.instant().into_iter().chain([now - SETTLED_AFTER]).max().unwrap_or(now);
-    let totals = count_totals(db, remembered, Some(until))?;
-    Ok((Instant(until), Document(json!(totals))))
-}
-
-/// A column of the latest sweep that remembers; null: there is none. One whose clock was ahead remembers a time that
-/// has not come.
-macro_rules! latest {
-    ($column:literal: $type:ty, $now:expr) => {
-        diesel::dsl::sql::<diesel::sql_types::Nullable<$type>>(concat!(
-            "(SELECT ", $column, " FROM sweeps WHERE ledger_until <= "
-        ))
-        .bind::<$crate::store::db::types::sql::Moment, _>(Instant($now))
-        .sql(" ORDER BY started_at DESC LIMIT 1)")
-    };
-}
-
-/// The time until which the ledger is counted, and the counts, as the latest sweep remembers them.
-macro_rules! latest_memory {
-    ($now:expr) => {{
-        use $crate::store::db::types::sql as types;
-        (
-            $crate::store::work::ledger::latest!("ledger_until": types::Moment, $now),
-            $crate::store::work::ledger::latest!("ledger_counts": types::JsonDocument, $now),
-        )
-    }};
-}
-
-/// The rows that a sweep that closes now would remember, and the latest one did not.
-macro_rules! to_be_counted {
-    ($now:expr) => {{
-        use $crate::store::db::schema::recoveries::{created_at, table};
-        use $crate::store::work::ledger::SETTLED_AFTER;
-        let (until, _) = $crate::store::work::ledger::latest_memory!($now);
-        table.filter(created_at.lt(Instant($now - SETTLED_AFTER))).filter(created_at.nullable().ge(until))
-    }};
-}
-pub(in crate::store) use {latest, latest_memory, to_be_counted};
-
-fn remembered_totals(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
-    let latest: (Option<RawInstant>, Option<WrittenDocument>) = diesel::select(latest_memory!(now)).get_result(db)?;
-    // What cannot be read is counted again, from the beginning.
-    let read = latest.0.zip(latest.1.and_then(|counts| counts.read()));
-    Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
-}
-
-/// Adds the rows from one time on, and before another.
-fn count_totals(db: &mut Db, counted: (RawInstant, Totals), until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
-    let (from, mut totals) = counted;
-    use recoveries::{action, created_at, kind};
-    let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
-    // Others who may write to the ledger may name any number of kinds.
-    totals.retain(|of_kind, _| Kind::parse(of_kind).is_some());
-    let later = grouped.filter(kind.eq_any(Kind::names())).filter(created_at.ge(from));
-    let counted = match until {
-        None => later,
-        Some(until) => later.filter(created_at.lt(Instant(until))),
-    };
-    for (of_kind, what, n) in counted.load::<(LossyText, LossyText, i64)>(db)? {
-        *totals.entry(of_kind.0).or_default().entry(what.0).or_default() += n;
-    }
-    Ok(totals)
 }

@@ -11,9 +11,10 @@ use crate::rules::{Id, Kind, Policy};
 use crate::store::db::schema::{unheard_runs, untaken_wakes};
 use crate::store::db::types::{Instant, LossyText, RawInstant, sql as types};
 use crate::store::hosts::{boards, catalog};
-use crate::store::work::ledger::{self, to_be_counted};
+use crate::store::work::ledger;
 use crate::store::work::outbox::waiting;
 use crate::store::work::surroundings::{all_stuck, all_unheard};
+use crate::store::work::upkeep::due;
 use crate::store::{Access, Db, Subject, for_kind};
 
 /// What is known of a database when a sweep begins.
@@ -87,20 +88,20 @@ impl Start {
         ];
         let asked: Vec<String> = candidates.chain(others).collect();
         let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
-        let due = exists(waiting!()).or(exists(to_be_counted!(self.now)));
+        let (upkeep, waits) = (exists(due!(self.now)), exists(waiting!()));
         let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
         let unheard = exists(all_unheard!(policy.run_silent_after, self.now));
-        let (found, is_due): (Answers, bool) = match (self.has_untaken_wakes, self.has_unheard_runs) {
-            (true, true) => select((asked, due.or(stuck).or(unheard))).get_result(db)?,
-            (true, false) => select((asked, due.or(stuck))).get_result(db)?,
-            (false, _) => select((asked, due)).get_result(db)?,
+        let (found, has_upkeep, is_due): (Answers, bool, bool) = match (self.has_untaken_wakes, self.has_unheard_runs) {
+            (true, true) => select((asked, upkeep, waits.or(stuck).or(unheard))).get_result(db)?,
+            (true, false) => select((asked, upkeep, waits.or(stuck))).get_result(db)?,
+            (false, _) => select((asked, upkeep, waits)).get_result(db)?,
         };
         let Answers { has_sessions, has_issues, has_steps, has_failures, is_unsettled, is_empty, is_policy_new } =
             found;
         let of_kinds = [(Kind::Session, has_sessions), (Kind::Issue, has_issues), (Kind::Step, has_steps)];
         let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
         let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
-        Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
+        Ok(Glance { candidates, has_failures, is_unsettled, has_upkeep, is_calm, is_empty })
     }
 }
 
@@ -133,6 +134,8 @@ pub struct Glance {
     pub has_failures: bool,
     /// A subject is in quarantine, or one of which something is open was deleted.
     pub is_unsettled: bool,
+    /// There may be something to do for sweep's own tables.
+    pub has_upkeep: bool,
     /// A sweep would look at nothing, write nothing, and notify nobody.
     pub is_calm: bool,
     /// There is no subject at all.
@@ -143,6 +146,6 @@ impl Glance {
     /// Nobody has looked: there may be anything.
     pub fn unknown() -> Glance {
         let candidates = Kind::ALL.to_vec();
-        Glance { candidates, has_failures: true, is_unsettled: true, is_calm: false, is_empty: false }
+        Glance { candidates, has_failures: true, is_unsettled: true, has_upkeep: true, is_calm: false, is_empty: false }
     }
 }

@@ -133,7 +133,6 @@ mod a_jump {
                 ("recoveries", "created_at"),
                 ("sweeps", "started_at"),
                 ("sweeps", "finished_at"),
-                ("sweeps", "ledger_until"),
                 ("notifications", "created_at"),
                 ("notifications", "due_at"),
             ];

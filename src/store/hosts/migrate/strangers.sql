@@ -24,6 +24,7 @@ here as (
 ), ledger (relation, writes) as (
     values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
            ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
+           ('ledger_days', 'INSERT UPDATE'), ('upkeep', 'UPDATE'),
            ('exemptions', 'INSERT UPDATE DELETE'), ('tenant_exemptions', 'INSERT UPDATE DELETE')
 ), written_views (relation) as (
     -- A host's work stands in views that are written to, or locked; all other views are there to be read.

@@ -106,8 +106,8 @@ fn reading_the_metrics_takes_few_rights_and_names_those_that_are_missing() {
     }
     let error = read_from(&url, &Timeouts::default(), &Arc::default()).expect_err("a right is missing");
     let views = [
-        "session_states", "issue_states", "step_states", "escalated_issues", "false_rescues", "policy",
-        "untaken_wakes", "wake_pickups",
+        "session_states", "issue_states", "step_states", "escalated_issues", "ledger_days", "upkeep", "false_rescues",
+        "policy", "untaken_wakes", "wake_pickups",
     ];
     let views = views.map(|view| format!("sweep.{view}"));
     let lacks = views.each_ref().map(|view| format!("SELECT on {view}")).join(", ");

@@ -7,7 +7,7 @@ use crate::support::world::{On, World};
 
 /// As `store::read::sweeper`, `store::work::ledger`, `store::read::metrics` and `store::work::opening` ask, and the
 /// index that each needs.
-const QUERIES: [(&str, &str); 10] = [
+const QUERIES: [(&str, &str); 9] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
         "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 \
@@ -19,7 +19,6 @@ const QUERIES: [(&str, &str); 10] = [
          and shards > 1 order by shards, shard, finished_at limit 1",
         "sweeps_succeeded",
     ),
-    ("sweeps where ledger_until is not null order by started_at desc limit 1", "sweeps_counted"),
     (
         "(select counts, started_at from sweeps where started_at <= '2100-01-01T00:00:00.000Z' \
             order by started_at desc limit 1000) latest where cast(counts as text) like '%\"issues\":%' \

@@ -122,8 +122,8 @@ where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > {{ before(at_statement, 60) }});
 {%- endif %}
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
--- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so its owner
+-- was alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
 -- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
@@ -150,4 +150,4 @@ from (
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
 ) c
-where reported_at is not null;
+where reported_at <= {{ after("continued_at", 86400) }};

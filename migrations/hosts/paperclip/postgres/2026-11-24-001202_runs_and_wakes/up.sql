@@ -181,8 +181,8 @@ end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 revoke execute on function insert_wake from public;
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its
--- owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so
+-- its owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
 create view false_rescues as
 select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
 from recoveries c
@@ -196,4 +196,4 @@ cross join lateral (
     cross join lateral (values (r.last_output_at), (case r.status when 'succeeded' then r.finished_at end)) signs (at)
     where not is_too_large(r.context_snapshot) and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
 ) report
-where c.kind = 'issue' and c.action = 'continue' and report.at is not null;
+where c.kind = 'issue' and c.action = 'continue' and report.at <= c.created_at + interval '24 hours';
