@@ -4,10 +4,11 @@ use anyhow::{Error, Result};
 
 use crate::rules::Kind;
 use crate::settings::{Environment, find_database, policy};
+use crate::store::connect::settle;
 use crate::store::{Abort, Access, Db, Purpose, Refused, Store, Timeouts, Url};
 
 pub struct OpenDatabase {
-    url: Url,
+    pub url: Url,
     pub store: Store,
     access: Access,
     pub timeouts: Timeouts,
@@ -35,7 +36,10 @@ impl OpenDatabase {
         body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>,
     ) -> Result<T, Abort<Refused>> {
         let Store { db, kinds, .. } = &mut self.store;
-        db.in_transaction(self.access, &self.timeouts, |db| body(db, kinds))
+        match self.access {
+            Access::Write => settle::write(&self.url, db, &self.timeouts, |db| body(db, kinds)),
+            Access::ReadOnly => db.in_transaction(Access::ReadOnly, &self.timeouts, |db| body(db, kinds)),
+        }
     }
 
     /// Like `transact`, but what stands in its way is explained as an operator can use it.

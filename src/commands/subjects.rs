@@ -28,12 +28,13 @@ use crate::rules::display::{HumanDuration, counted, format_utc};
 use crate::rules::request::{Asked, Request};
 use crate::rules::{Id, Kind, Whose};
 use crate::settings::{Environment, find_database, notify, policy, table};
+use crate::store::connect::settle;
 use crate::store::hosts::links::{HostStep, HostUrl, plain_path};
 use crate::store::work::exemptions::{self, Exempt, Exempted, Given, WantedExemption};
 use crate::store::work::find::{self, CalledSo};
 use crate::store::work::ledger::record_host_call;
 use crate::store::work::quarantine::{self, FailingSubject};
-use crate::store::{Abort, Access, Db, IdType, Label, Purpose, Refused, Timeouts};
+use crate::store::{Abort, Db, IdType, Label, Purpose, Refused, Timeouts};
 use crate::sweep::ask::AskOptions;
 use crate::text::redact;
 
@@ -87,7 +88,7 @@ fn ask(
         database.ask(&timeouts, move |database| {
             let mut db = database.open_to(Purpose::Ask(request))?.db;
             let noted =
-                db.in_transaction(Access::Write, &timeouts, |db| record_host_call(db, &issue, agent.as_ref(), &by));
+                settle::write(database, &mut db, &timeouts, |db| record_host_call(db, &issue, agent.as_ref(), &by));
             let explain = |abort: Abort| database.explain(abort.into());
             noted.map_err(explain).context("its host goes on, but that somebody asked for it could not be recorded")
         })?;
@@ -175,7 +176,7 @@ pub fn exempt(command: ExemptCommand, layout: Layout, environment: &Environment)
             let exempted = OpenDatabase::ask(Purpose::Exempt, environment, move |opened| {
                 let (name, reason) = (&name, &reason);
                 let wanted = WantedExemption { of, name, reason, until, until_is_called: "--until", is_agents: false };
-                let exempted = exemptions::exempt(&mut opened.store, &opened.timeouts, &wanted);
+                let exempted = exemptions::exempt(&opened.url, &mut opened.store, &opened.timeouts, &wanted);
                 exempted.map_err(|abort| opened.explain(abort))
             });
             let Exempt { label, row, given } = exempted?;

@@ -377,7 +377,7 @@ pub fn exempt(call: &Call, arguments: ExemptArguments) -> Result<Value> {
             until_is_called: "until:",
             is_agents: true,
         };
-        let exempted = exemptions::exempt(&mut database.open_to(Purpose::Exempt)?, &timeouts, &wanted);
+        let exempted = exemptions::exempt(database, &mut database.open_to(Purpose::Exempt)?, &timeouts, &wanted);
         exempted.map_err(|abort| database.explain_refusal(abort))
     });
     let Exempt { label, row, given: _ } = exempted?;

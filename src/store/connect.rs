@@ -4,4 +4,5 @@ pub mod databases;
 pub mod listen;
 pub mod open;
 pub mod sandbox;
+pub mod settle;
 pub mod snapshot;

@@ -8,13 +8,14 @@ use diesel::result::{DatabaseErrorKind, Error};
 use crate::conclusion::usage;
 use crate::rules::display::format_utc;
 use crate::rules::{Exemption, Id, Kind, Whose};
-use crate::store::connect::open::Store;
+use crate::store::connect::open::{Store, Url};
+use crate::store::connect::settle;
 use crate::store::db::errors::Refused;
 use crate::store::db::schema::{exemptions, tenant_exemptions};
 use crate::store::db::types::Instant;
 use crate::store::db::written::rows_written;
 use crate::store::work::find::{self, CalledSo};
-use crate::store::{Abort, Access, Db, Label, Timeouts};
+use crate::store::{Abort, Db, Label, Timeouts};
 
 /// What can be exempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
@@ -112,12 +113,17 @@ pub struct Exempt {
 }
 
 /// Exempts the one that is called so. Refuses a name that finds none or several, and an end that has passed.
-pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &WantedExemption) -> Result<Exempt, Abort<Refused>> {
+pub fn exempt(
+    url: &Url,
+    store: &mut Store,
+    timeouts: &Timeouts,
+    wanted: &WantedExemption,
+) -> Result<Exempt, Abort<Refused>> {
     if let Some(kind) = wanted.of.kind() {
         store.refuse_unprovided(kind).map_err(|failure| Abort::RolledBack(failure.into()))?;
     }
     let Store { db, kinds, .. } = store;
-    let mut give = || db.in_transaction(Access::Write, timeouts, |db| give_named(db, kinds, wanted));
+    let mut give = || settle::write(url, db, timeouts, |db| give_named(db, kinds, wanted));
     match give() {
         // Another operator was first: now there is a row to replace.
         Err(Abort::RolledBack(Refused::Query(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))) => give(),

@@ -226,14 +226,16 @@ fn of_two_that_exempt_at_once_the_second_replaces_the_first() {
     rival.batch_execute(&insert).expect("an exemption");
     command_at(&world.url, add).run().refused(BUSY, &["somebody else is at it, try again"]);
 
-    let mut store = Url::parse(&world.url).expect("a URL").open_to(Purpose::Exempt).expect("a store");
+    let url = Url::parse(&world.url).expect("a URL");
+    let mut store = url.open_to(Purpose::Exempt).expect("a store");
     let timeouts = Timeouts { lock: TimeDelta::milliseconds(999), ..Timeouts::default() };
     let given = thread::scope(|scope| {
         let name = issue.0.as_str();
         let of = Exempts::Issue;
         let wanted =
             WantedExemption { of, name, reason: "a call", until: None, until_is_called: "--until", is_agents: false };
-        let second = scope.spawn(move || exemptions::exempt(&mut store, &timeouts, &wanted).map(|exempt| exempt.given));
+        let (url, store) = (&url, &mut store);
+        let second = scope.spawn(move || exemptions::exempt(url, store, &timeouts, &wanted).map(|exempt| exempt.given));
         let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
         wait_until("the second", || 0 < world.count(waiting));
         rival.batch_execute("commit").expect("a commit");

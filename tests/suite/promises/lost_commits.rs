@@ -98,7 +98,9 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
     while let Ok(n @ 1..) = client.read(&mut buffer) {
         let message = &buffer[..n];
         let contains = |word: &[u8]| message.windows(word.len()).any(|window| window == word);
-        has_written |= contains(b"INSERT INTO \"recoveries\"");
+        has_written |= contains(b"INSERT INTO \"recoveries\"")
+            || contains(b"INSERT INTO \"exemptions\"")
+            || contains(b"DELETE FROM \"exemptions\"");
         has_read |= contains(b"FROM issue_decided_facts WHERE");
         plan.locks.fetch_add(usize::from(contains(b"FOR UPDATE")), Ordering::SeqCst);
         let ends = match plan.cut {
@@ -248,6 +250,36 @@ fn what_a_person_asked_for_is_unknown_when_nobody_can_be_asked_whichever_way_it_
         let (issue, woken) = wake_through(&mut world, cut, 0);
         woken.says_once(69, &["wake: what became of it for issue", "is not known", "see sweep explain"]);
         assert_eq!(world.wakes_for(&issue), wakes);
+    }
+}
+
+/// What leaves no row in the ledger. An exemption stands, and then it is removed.
+#[test]
+fn an_exemption_is_settled_by_the_number_of_its_transaction() {
+    for (cut, stands) in [(Cut::AfterTheServerAnswered, 1), (Cut::AnsweredByAPooler, 1), (Cut::BeforeTheServerHasIt, 0)]
+    {
+        let mut world = World::new(On::Postgres);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let through = |world: &World, asked: &[&str], accepted_after| {
+            let proxy = Proxy::start(cut, accepted_after);
+            command_at(&proxy.url(world), [&["exempt"], asked].concat()).run()
+        };
+        let (add, remove) = (["add", "issue", &issue.0, "--reason", "x"], ["remove", "issue", &issue.0]);
+
+        let added = through(&world, &add, 1);
+        assert_eq!(world.count("exemptions"), stands);
+        match stands {
+            1 => assert!(added.done().out.starts_with("Exempt: "), "{cut:?}"),
+            _ => added.says_once(69, &[]),
+        }
+        if stands == 1 {
+            assert!(through(&world, &remove, 1).done().out.starts_with("No longer exempt: "), "{cut:?}");
+            assert_eq!(world.count("exemptions"), 0);
+        }
+        // The control: nobody can be asked.
+        through(&world, &add, 0).says_once(69, &[]);
+        assert_eq!(world.count("exemptions"), stands);
     }
 }
 

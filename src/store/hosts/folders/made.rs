@@ -26,11 +26,12 @@ pub const GONE_ON_POSTGRES: &str = standing!(
 const GONE_ON_SQLITE: &str =
     "SELECT key FROM host, json_each(made) WHERE key NOT IN (SELECT name FROM sqlite_master) ORDER BY 1";
 
-/// A server of another version writes definitions in another way.
+/// A definition is as the server keeps it, which names others by their numbers: a server of another version, and a
+/// schema that was restored, have other ones.
 const ALTERED_ON_POSTGRES: &str = standing!(
     "SELECT standing.name FROM sweep.host, (",
-    ") standing WHERE made ->> standing.name <> definition AND made ->> 'server' = current_setting('server_version_num') \
-     ORDER BY 1"
+    ") standing WHERE made ->> standing.name <> definition \
+     AND made ->> 'server' = concat(current_setting('server_version_num'), ' ', host.tableoid::oid) ORDER BY 1"
 );
 
 const ALTERED_ON_SQLITE: &str = "SELECT key FROM host, json_each(made) JOIN sqlite_master m ON m.name = key \
@@ -52,7 +53,8 @@ pub fn to_record(host: &Host, dialect: Dialect) -> String {
     match dialect {
         Dialect::Postgres => standing!(
             "select jsonb_object_agg(name, definition) from (\n",
-            "    union all\n    select 'server', current_setting('server_version_num')) standing"
+            "    union all\n    select 'server', concat(current_setting('server_version_num'), ' ', \
+             'sweep.host'::regclass::oid)) standing"
         )
         .to_owned(),
         Dialect::Sqlite => {
