@@ -1,5 +1,5 @@
-//! What migrations have made, as the table `host` records it: all that promises rest on, and how it was defined. What is
-//! gone is looked for whenever a database is opened, what is altered when it is migrated.
+//! What migrations have made, as the table `host` records it: all that promises rest on, and how it was defined. What
+//! is gone is looked for whenever a database is opened, and what is altered when it is migrated.
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
