@@ -44,6 +44,15 @@ pub fn after(value: &str) -> Parsed<After> {
     positive_duration(value).map(After::Time).map_err(|why| format!("{why}; or off"))
 }
 
+/// The effect of a week is shown of the rows themselves.
+pub fn keep(value: &str) -> Parsed<After> {
+    if value.trim() == "off" {
+        return Ok(After::Off);
+    }
+    let kept = duration_within(value, TimeDelta::days(7), TEN_YEARS, "of at least 7d and at most ten years");
+    kept.map(After::Time).map_err(|why| format!("{why}; or off"))
+}
+
 /// PostgreSQL takes no more milliseconds than fit into 32 bits, and nobody waits that long.
 pub fn statement_timeout(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, MILLISECOND, TimeDelta::days(1), "of at least 1ms and at most 1d")

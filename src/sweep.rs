@@ -328,6 +328,7 @@ impl Sweep<'_> {
             conclusion: summary.conclusion,
             partial: self.is_restricted || summary.stopped_by == Some(StopReason::Deadline),
             counts: summary.counts(),
+            idle: is_idle(summary),
             oldest_left: summary.oldest_left,
         };
         let (host, opening) = (&summary.heading.host, self.opening(summary));
@@ -417,6 +418,12 @@ impl<O: Observer> Round<'_, O> {
         }
         Ok(())
     }
+}
+
+/// Did the sweep find nothing to do?
+fn is_idle(summary: &Summary) -> bool {
+    let is_done = summary.ended == SweepEnd::Completed && summary.conclusion == Conclusion::Done;
+    is_done && !summary.has_changed() && summary.total().deferred == 0
 }
 
 /// How a sweep ends that could go on.

@@ -65,7 +65,8 @@ where to_regclass(format('sweep.%I', relation)) is not null
 -- other function is called by triggers alone, and nobody is granted it.
 select format('grant execute on routine %s to %s', oid::regprocedure, grantees)
 from pg_proc
-join (values ('called by views', 'sweeper, sweep_reader, sweep_operator'), ('called by sweeps', 'sweeper, sweep_operator')) as called (by, grantees)
+join (values ('called by views', 'sweeper, sweep_reader, sweep_operator'), ('called by sweeps', 'sweeper, sweep_operator'),
+    ('called by upkeep', 'sweeper')) as called (by, grantees)
     on by = obj_description(oid, 'pg_proc')
 where pronamespace = to_regnamespace('sweep')
 \gexec

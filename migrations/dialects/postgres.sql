@@ -107,3 +107,4 @@ begin
 end $$;
 revoke execute on function take_{{ kind }} from public;
 comment on function take_{{ kind }} is 'called by sweeps';{% endmacro -%}
+{%- macro hour(at) %}date_trunc('hour', {{ at }} at time zone 'UTC'){% endmacro -%}

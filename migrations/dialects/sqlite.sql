@@ -62,3 +62,4 @@
 {%- macro is_in(column, query, value) %}exists (select 1 from {{ query }} and {{ column }} = {{ value }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}
+{%- macro hour(at) %}substr({{ at }}, 1, 13){% endmacro -%}

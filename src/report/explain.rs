@@ -232,7 +232,7 @@ impl Explanation {
     fn recoveries(&self) -> String {
         let Past { total, latest } = &self.past;
         if latest.is_empty() {
-            return "\n  No sweep has done anything about it.\n".to_owned();
+            return "\n  No sweep has done anything about it that is still recorded.\n".to_owned();
         }
         let listed = latest.len();
         let more = if *total == listed as i64 { String::new() } else { format!("  The latest {listed} of {total}:\n") };

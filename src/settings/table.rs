@@ -119,6 +119,10 @@ settings! {
         "How it runs", apply_machine(options: Options = Options::of(no_database())) {
             /// Work on this many subjects at once, each on a connection of its own
             connections: u32, parse::connections => options.connections;
+            /// Remove rows of sweep's own that have been over for longer, or off; at least 7d
+            ///
+            /// Each sweep removes a part. Sums by day are kept.
+            keep: After, parse::keep => options.keep;
         }
         /// [The daemon](daemon.md) alone reads these.
         "The daemon", apply_daemon(daemon: DaemonOptions = no_daemon()) {

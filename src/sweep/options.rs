@@ -10,7 +10,7 @@ use diesel::QueryResult;
 use super::clock::{self, Clocks};
 use super::{Heading, Mode, Plan, SCHEMA};
 use crate::conclusion::config;
-use crate::rules::{Guard, Id, Kind, Policy};
+use crate::rules::{After, Guard, Id, Kind, Policy};
 use crate::store::connect::open::{Store, Url};
 use crate::store::hosts::links::HostUrl;
 use crate::store::work::candidates::{Part, Portion, Shard};
@@ -48,6 +48,8 @@ pub struct Options {
     pub subscriptions: Subscriptions,
     /// Where the host's own pages are; None: nothing is a link.
     pub host_url: Option<HostUrl>,
+    /// For how long what is over is kept.
+    pub keep: After,
     pub policy: Policy,
     pub timeouts: Timeouts,
     pub durable: Durable,
@@ -85,6 +87,7 @@ impl Options {
             concludes_changed: false,
             subscriptions: Subscriptions::default(),
             host_url: None,
+            keep: After::Time(TimeDelta::days(90)),
             policy: Policy::default(),
             timeouts: Timeouts::default(),
             durable: Durable::default(),

@@ -21,7 +21,7 @@ impl Sweep<'_> {
             tasks.into_iter().try_for_each(|task| {
                 let mut has_more = true;
                 while has_more && may_go_on() {
-                    has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task))?;
+                    has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task, self.options.keep))?;
                 }
                 Ok(())
             })

@@ -7,6 +7,7 @@ mod file_patterns;
 mod guard;
 mod history;
 mod journald;
+mod keep;
 mod limits;
 mod log_lines;
 mod metrics;

@@ -24,12 +24,14 @@ create table {{ own }}sweeps (
     {{ short_json("policy", 100000) }} not null default '{}',  -- the settings by which the sweep decided
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    {{ flag("is_restricted") }} not null default false  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    {{ flag("is_restricted") }} not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
+    {{ flag("idle") }} not null default false  -- it found nothing to do
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index {{ own }}sweeps_whole on {{ own }}sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index {{ own }}sweeps_whole_by_shard on {{ own }}sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index {{ own }}sweeps_at_work on {{ own }}sweeps (started_at) where not idle;
 create index {{ own }}sweeps_succeeded on {{ own }}sweeps (shards, shard, finished_at)
     where succeeded;
 
@@ -77,11 +79,12 @@ create table {{ own }}ledger_days (
 create table {{ own }}upkeep (
     {{ short_text("task", 100) }} not null primary key,
     {{ calendar_time("until") }} not null,  -- it is done for all rows up to this time
+    {{ calendar_time("began_at") }} not null default {{ now }},  -- when it began anew with the oldest row, of which more may be over now
     {{ calendar_time("due_at") }} not null  -- when there may be something to do again
 ){{ strict }};
 -- An hour after the tables were made a row may be old enough.
 insert into {{ own }}upkeep (task, until, due_at)
-values {% for task in ["sum_rows", "sum_early_reports", "sum_late_reports"] %}
+values {% for task in ["sum_rows", "sum_early_reports", "sum_late_reports", "remove_recoveries", "remove_sweeps", "remove_notifications"] %}
     ('{{ task }}', '1970-01-01T00:00:00.000Z', {{ after(at_statement, 3600) }}){{ ";" if loop.last else "," }}{% endfor %}
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
@@ -146,6 +149,7 @@ create table {{ own }}notifications (
     {{ calendar_time("dead_at") }},  -- when its delivery was given up
     {{ short_text("last_error", 10000) }}
 ){{ strict }};
+create index {{ own }}notifications_created_at on {{ own }}notifications (created_at);
 create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;
 create index {{ own }}notifications_message on {{ own }}notifications (message_id) where delivered_at is null and dead_at is null;
 create index {{ own }}notifications_dead on {{ own }}notifications (dead_at) where dead_at is not null;

@@ -224,6 +224,7 @@ relations! {
         partial -> Bool,
         shard -> Integer,
         shards -> Integer,
+        idle -> Bool,
         policy -> JsonDocument,
         counts -> JsonDocument,
         oldest_left_at -> Nullable<Moment>,
@@ -239,6 +240,7 @@ relations! {
     upkeep (task) {
         task -> Text,
         until -> Moment,
+        began_at -> Moment,
         due_at -> Moment,
     }
     notifications (id) {

@@ -58,7 +58,8 @@ pub fn over_the_ledger(dialect: Dialect, host: &Host) -> Vec<String> {
     // A writer of SQLite's holds all of it.
     let takes =
         kinds().chain(["all"]).filter(|_| dialect == Dialect::Postgres).flat_map(|of| inside(&format!("take/{of}")));
-    inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes).collect()
+    let below = inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes);
+    below.chain(["both", dialect.name()].iter().flat_map(|part| inside(&format!("keep/{part}")))).collect()
 }
 
 fn facts(dialect: Dialect, host: &Host) -> Vec<String> {
@@ -128,7 +129,7 @@ pub fn version(folder: &str) -> String {
 
 /// Is it a view of sweep's own over what a host has?
 pub fn is_derived(folder: &str) -> bool {
-    ["facts/", "board/", "take/"].iter().any(|source| folder.starts_with(source))
+    ["facts/", "board/", "take/", "keep/"].iter().any(|source| folder.starts_with(source))
 }
 
 /// Is it what sweep remembers, whatever its host looks like?

@@ -127,7 +127,8 @@ impl Purpose {
             | Purpose::Exempt
             | Purpose::Release => &["called by views"],
             Purpose::Watch | Purpose::Run => &[],
-            Purpose::Sweep | Purpose::Ask(_) => &["called by views", "called by sweeps"],
+            Purpose::Sweep => &["called by views", "called by sweeps", "called by upkeep"],
+            Purpose::Ask(_) => &["called by views", "called by sweeps"],
         }
     }
 

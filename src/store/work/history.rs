@@ -160,6 +160,8 @@ pub struct Done {
     pub until: DateTime<Utc>,
     /// When there may be something to do again.
     pub due_at: DateTime<Utc>,
+    /// The next step is the first of all rows once more.
+    pub begins_anew: bool,
 }
 
 /// The rows that are looked at in one step.
@@ -184,7 +186,7 @@ pub fn sum(db: &mut Db, look: Look, after: DateTime<Utc>, now: DateTime<Utc>) ->
     }
     let young: Option<RawInstant> = later(until).first(db).optional()?;
     let began_at = young.and_then(|at| at.instant()).unwrap_or(now).min(now);
-    Ok(Done { until, due_at: began_at + look.age })
+    Ok(Done { until, due_at: began_at + look.age, begins_anew: false })
 }
 
 /// Adds to the sum of a day. No upsert: a guest's file shows its tables as views.

@@ -183,6 +183,8 @@ pub struct Closing {
     /// As at its opening, or the deadline came before everything was seen.
     pub partial: bool,
     pub counts: serde_json::Value,
+    /// It found nothing to do.
+    pub idle: bool,
     /// Since when the oldest subject that was left has been idle.
     pub oldest_left: Option<DateTime<Utc>>,
 }
@@ -208,7 +210,7 @@ macro_rules! opened {
 /// The columns that are written when a sweep has ended.
 macro_rules! closed {
     ($finished_at:expr, $closing:expr) => {{
-        let Closing { ended, conclusion, partial, counts, oldest_left } = $closing;
+        let Closing { ended, conclusion, partial, counts, idle, oldest_left } = $closing;
         (
             sweeps::finished_at.eq($finished_at),
             sweeps::ended.eq(Some(ended.name())),
@@ -216,6 +218,7 @@ macro_rules! closed {
             sweeps::partial.eq(partial),
             sweeps::succeeded.eq(!partial && ended == SweepEnd::Completed && conclusion.is_success()),
             sweeps::counts.eq(Document(counts)),
+            sweeps::idle.eq(idle),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         )
     }};

@@ -1,12 +1,15 @@
-//! The upkeep of sweep's own tables, which each sweep of everything does at its end: the ledger is summed. Each step is
-//! one small transaction with a bounded number of rows; a task that another sweep does at this moment is left to it.
+//! The upkeep of sweep's own tables, which sweeps do at their end: the ledger is summed, and what is over is removed.
+//! Each step is one small transaction with a bounded number of rows; a task that another sweep does at this moment is
+//! left to it.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Nullable, Text};
 
+use crate::rules::After;
 use crate::store::Db;
+use crate::store::db::dialect::Dialect;
 use crate::store::db::schema::upkeep;
 use crate::store::db::types::{Instant, RawInstant, sql as types};
 use crate::store::work::history::{self, Done, Look};
@@ -21,6 +24,9 @@ pub enum Task {
     SumEarlyReports,
     /// Adds the reports that came later.
     SumLateReports,
+    RemoveRecoveries,
+    RemoveSweeps,
+    RemoveNotifications,
 }
 
 impl Task {
@@ -52,18 +58,65 @@ pub fn due_tasks(db: &mut Db) -> QueryResult<Vec<Task>> {
 
 /// Does the next part of a task, and says whether there is more of it. If another sweep does the task now, there is
 /// nothing to do here.
-pub fn step(db: &mut Db, task: Task) -> QueryResult<bool> {
+pub fn step(db: &mut Db, task: Task, keep: After) -> QueryResult<bool> {
     let now = db.now()?;
     let locked = db.dialect().either(" FOR UPDATE SKIP LOCKED", "");
-    let taken = sql::<types::Moment>("SELECT until FROM upkeep WHERE task = ").bind::<Text, _>(task.name());
-    let until: Option<RawInstant> = taken.sql(locked).get_result(db).optional()?;
-    let Some(until) = until.and_then(|until| until.instant()) else { return Ok(false) };
-    let Done { until, due_at } = match task {
+    let taken = sql::<(types::Moment, types::Moment)>("SELECT until, began_at FROM upkeep WHERE task = ");
+    let taken = taken.bind::<Text, _>(task.name()).sql(locked);
+    let Some(taken) = taken.get_result::<(RawInstant, RawInstant)>(db).optional()? else { return Ok(false) };
+    let [until, began_at] = [taken.0, taken.1].map(|at| at.instant().unwrap_or_default());
+    let Done { until, due_at, begins_anew } = match task {
         Task::SumRows => history::sum(db, Look::FIRST, until, now),
         Task::SumEarlyReports => history::sum(db, Look::SECOND, until, now),
         Task::SumLateReports => history::sum(db, Look::LAST, until, now),
+        Task::RemoveRecoveries => remove(db, ("recoveries", "created_at"), keep, [until, began_at, now]),
+        Task::RemoveSweeps => remove(db, ("sweeps", "started_at"), keep, [until, began_at, now]),
+        Task::RemoveNotifications => remove(db, ("notifications", "created_at"), keep, [until, began_at, now]),
     }?;
-    let done = (upkeep::until.eq(Instant(until)), upkeep::due_at.eq(Instant(due_at)));
+    let began_at = if begins_anew { now } else { began_at };
+    let done =
+        (upkeep::until.eq(Instant(until)), upkeep::began_at.eq(Instant(began_at)), upkeep::due_at.eq(Instant(due_at)));
     diesel::update(upkeep::table.find(task.name())).set(done).execute(db)?;
     Ok(due_at <= now)
+}
+
+/// The rows that are looked at in one step.
+const STEP: i64 = 1_000;
+
+/// Of sweeps that found nothing to do, one an hour is enough after this time.
+const YOUNG_SWEEP: TimeDelta = TimeDelta::days(1);
+
+/// How often rows that were not over are looked at again.
+const ANEW: TimeDelta = TimeDelta::days(1);
+
+/// Removes those of the next rows that are over, and have been so for long enough. The views `..._over` say what is.
+fn remove(
+    db: &mut Db,
+    (relation, at): (&str, &str),
+    keep: After,
+    [after, began_at, now]: [DateTime<Utc>; 3],
+) -> QueryResult<Done> {
+    let After::Time(keep) = keep else {
+        return Ok(Done { until: after, due_at: now + ANEW, begins_anew: false });
+    };
+    let old = if relation == "sweeps" { keep.min(YOUNG_SWEEP) } else { keep };
+    let next = format!("SELECT {at} AS at FROM {relation} WHERE {at} > ");
+    let next = sql::<Nullable<types::Moment>>(&format!("SELECT max(at) FROM ({next}"))
+        .bind::<types::Moment, _>(Instant(after));
+    let next = next.sql(&format!(" AND {at} < ")).bind::<types::Moment, _>(Instant(now - old));
+    let until: Option<RawInstant> = next.sql(&format!(" ORDER BY {at} LIMIT {STEP}) next")).get_result(db)?;
+    let Some(until) = until.and_then(|until| until.instant()) else {
+        let begins_anew = began_at < now - ANEW;
+        let until = if begins_anew { DateTime::UNIX_EPOCH } else { after };
+        return Ok(Done { until, due_at: if begins_anew { now } else { now + TimeDelta::hours(1) }, begins_anew });
+    };
+    let removal = match db.dialect() {
+        Dialect::Postgres => format!("SELECT remove_over('{relation}', "),
+        Dialect::Sqlite => format!("DELETE FROM {relation} WHERE id IN (SELECT id FROM {relation}_over WHERE at > "),
+    };
+    let [and_until, and_before] = db.dialect().either([", ", ", "], [" AND at <= ", " AND over_since < "]);
+    let removal = diesel::sql_query(removal + "$1" + and_until + "$2" + and_before + "$3)");
+    let removal = removal.bind::<types::Moment, _>(Instant(after)).bind::<types::Moment, _>(Instant(until));
+    removal.bind::<types::Moment, _>(Instant(now - keep)).execute(db)?;
+    Ok(Done { until, due_at: now, begins_anew: false })
 }

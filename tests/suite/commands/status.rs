@@ -26,7 +26,7 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: SweepEnd, conclusion: Con
         let opening = Opening { began_at: db.now()?, is_restricted: partial, shard: None, policy: &policy };
         ledger::open_sweep(db, &id, "native", &opening)?;
         let counts = serde_json::json!({});
-        ledger::close_sweep(db, &id, Closing { ended, conclusion, partial, counts, oldest_left: None })
+        ledger::close_sweep(db, &id, Closing { ended, conclusion, partial, counts, idle: false, oldest_left: None })
     };
     world.connect_as_sweep().in_transaction(Access::Write, &Timeouts::default(), record).expect("a sweep");
     let at = world.ago(minutes);

@@ -20,11 +20,11 @@ const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
 /// Where all but the ledger is, below `migrations`.
-const BESIDE_THE_LEDGER: [&str; 18] = [
+const BESIDE_THE_LEDGER: [&str; 20] = [
     "ledger_views", "hosts/native/both", "hosts/native/postgres", "facts/shared/both", "facts/shared/postgres",
     "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres", "facts/session/both",
     "board/agents", "board/issue", "board/step", "board/session", "take/session", "take/issue", "take/step",
-    "take/all",
+    "take/all", "keep/both", "keep/postgres",
 ];
 
 /// Runs the down.sql of each, the last first, and forgets that it has run.

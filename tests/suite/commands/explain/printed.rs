@@ -76,7 +76,7 @@ History
   attempts     0 of 1 in this episode
   in 24 hours  0 of 4 attempts, 0 of 4 escalations
 
-  No sweep has done anything about it.
+  No sweep has done anything about it that is still recorded.
 
 A sweep would now: continue it with one wake (attempt 1 of 1).
 What would change that: a run, a wake or another sign of life; or an exemption (sweep exempt add).
