@@ -334,8 +334,8 @@ end $$;
 create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
 revoke execute on function insert_wake from public;
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its
--- owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so
+-- its owner was alive. Success and output are reports; others too fail, time out, interrupt or cancel a run.
 create view false_rescues as
 select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
 from recoveries c
@@ -349,7 +349,7 @@ cross join lateral (
     cross join lateral (values (r.last_output_at), (case r.status when 'succeeded' then r.finished_at end)) signs (at)
     where not is_too_large(r.context_snapshot) and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
 ) report
-where c.kind = 'issue' and c.action = 'continue' and report.at is not null;
+where c.kind = 'issue' and c.action = 'continue' and report.at <= c.created_at + interval '24 hours';
 
 -- hosts/paperclip/postgres/2026-11-24-001203_issue_waits
 -- The waits of issues: those that an issue declares, those for which the server would refuse to start it, and the answers that end them.
@@ -1252,3 +1252,53 @@ begin
 end $$;
 revoke execute on function take_issue from public;
 comment on function take_issue is 'called by sweeps';
+
+-- keep/both/2026-11-24-001408_over
+-- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
+-- `over_since`: since when they are over. decisions.md#what-is-over
+
+-- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
+-- episode is never cut in two.
+create view recoveries_over as
+select r.id, r.created_at as at,
+       (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
+from recoveries r
+where r.settled_at is not null
+  and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
+  and not (case r.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      else false end);
+
+-- A sweep of everything goes when ten later ones of its shard have succeeded: the last success, the latest sweep and the usual interval are
+-- theirs. Of sweeps that found nothing to do the latest of each hour is enough after a day.
+create view sweeps_over as
+select s.id, s.started_at as at,
+       case when s.idle and exists (
+           select 1 from sweeps t
+           where t.started_at > s.started_at and t.started_at < s.started_at + make_interval(secs => 3600) and date_trunc('hour', t.started_at at time zone 'UTC') = date_trunc('hour', s.started_at at time zone 'UTC')
+             and t.idle and t.is_restricted = s.is_restricted and t.shards = s.shards and t.shard = s.shard
+       ) then '1970-01-01T00:00:00.000Z' else s.started_at end as over_since
+from sweeps s
+where s.started_at < statement_timestamp() - make_interval(secs => 86400)
+  and (s.is_restricted or (
+      select t.finished_at from sweeps t
+      where t.succeeded and t.shards = s.shards and t.shard = s.shard and t.finished_at > s.started_at
+      order by t.finished_at limit 1 offset 10) is not null);
+
+-- A notification that says that something lasts stays as long as it does: people are not notified again.
+create view notifications_over as
+select n.id, n.created_at as at, coalesce(n.delivered_at, n.dead_at) as over_since
+from notifications n
+where coalesce(n.delivered_at, n.dead_at) is not null
+  and not case n.event
+      when 'wakes_stuck' then not exists (
+          select 1 from notifications o
+          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at and o.dead_at is null)
+      when 'run_unheard' then (case n.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      else false end)
+      when 'host_blocked' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'blocked')
+      when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
+      else false end;

@@ -12,7 +12,7 @@ create table host (
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
     files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
-    made jsonb check (length(made::text) <= 1000000) not null  -- what stood after the migration, each with its definition
+    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
 );
 
 create table sweeps (
@@ -31,18 +31,15 @@ create table sweeps (
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
     is_restricted boolean not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
-    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
-    -- decisions.md#metrics-come-from-the-database
-    ledger_until timestamptz check (ledger_until >= '0001-01-01Z' and ledger_until < '10000-01-01Z'),  -- all rows of the ledger before it ...
-    ledger_counts jsonb check (length(ledger_counts::text) <= 100000)  -- ... by kind and action
+    idle boolean not null default false  -- it found nothing to do
 );
 create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_at_work on sweeps (started_at) where not idle;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
-create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
 -- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
@@ -70,8 +67,35 @@ create unique index recoveries_open on recoveries (kind, subject_id) where settl
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where wake_id is not null;
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
-create index recoveries_by_tenant on recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index recoveries_created_at on recoveries (created_at);
+
+-- What the ledger has recorded, summed by day: decisions.md#the-ledger-is-summed-once
+create table ledger_days (
+    day text check (length(day) <= 10) not null,  -- of UTC, such as 2026-11-24
+    kind text check (length(kind) <= 100) not null,
+    action text check (length(action) <= 100) not null,
+    recorded bigint not null,  -- how many rows
+    requested bigint not null,  -- how many of them a person asked for
+    in_vain bigint not null,  -- how many of these continuations were false rescues
+    primary key (day, kind, action)
+);
+
+-- How far each part of the upkeep of these tables has come, which sweeps do at their end.
+create table upkeep (
+    task text check (length(task) <= 100) not null primary key,
+    until timestamptz check (until >= '0001-01-01Z' and until < '10000-01-01Z') not null,  -- it is done for all rows up to this time
+    began_at timestamptz check (began_at >= '0001-01-01Z' and began_at < '10000-01-01Z') not null default clock_timestamp(),  -- when it began anew with the oldest row, of which more may be over now
+    due_at timestamptz check (due_at >= '0001-01-01Z' and due_at < '10000-01-01Z') not null  -- when there may be something to do again
+);
+-- An hour after the tables were made a row may be old enough.
+insert into upkeep (task, until, due_at)
+values 
+    ('sum_rows', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600)),
+    ('sum_early_reports', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600)),
+    ('sum_late_reports', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600)),
+    ('remove_recoveries', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600)),
+    ('remove_sweeps', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600)),
+    ('remove_notifications', '1970-01-01T00:00:00.000Z', statement_timestamp() + make_interval(secs => 3600));
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
 -- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
@@ -135,6 +159,7 @@ create table notifications (
     dead_at timestamptz check (dead_at >= '0001-01-01Z' and dead_at < '10000-01-01Z'),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000)
 );
+create index notifications_created_at on notifications (created_at);
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
 create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
@@ -156,10 +181,6 @@ select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
-
--- What sweeps did, without what became of it. In the turns of a scan the tenant comes first for which nothing was done for the longest time.
-create view interventions as
-select kind, subject_id, tenant, created_at, settled_at from recoveries where action not in ('recover', 'hand_over');
 
 -- The exemptions of agents.
 create view agent_exemptions as
@@ -343,12 +364,12 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_step on runs (plan_step_id) where plan_step_id is not null and status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at desc, id) where wake_id is not null and status in ('queued', 'scheduled_retry', 'running');
-create index runs_by_worker on runs (worker_id) where worker_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
-create index wakes_pending_by_step on wakes (plan_step_id, created_at) where plan_step_id is not null and status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
 create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;
@@ -501,8 +522,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_continuation,
-       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_ours
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
 from observed_runs r
 where r.issue_id is not null;
 
@@ -608,17 +629,12 @@ create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
--- A scalar subquery is asked for each, by the wake's keys: joined, all wakes might be read.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c
-where c.action = 'continue' and (
-    select w.id from wakes w join agents a on a.id = w.agent_id
-    where w.id = c.wake_id
-      and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
-      and not exists (select 1 from runs r where r.wake_id = w.id)
-    limit 1
-) is not null;
+from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
+where c.action = 'continue'
+  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+  and not exists (select 1 from runs r where r.wake_id = w.id);
 
 -- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
@@ -633,8 +649,8 @@ from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - make_interval(secs => 60));
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
--- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so its owner
+-- was alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
 -- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
@@ -662,7 +678,7 @@ from (
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
 ) c
-where reported_at is not null;
+where reported_at <= continued_at + make_interval(secs => 86400);
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
 -- The candidates among the issues.
@@ -684,7 +700,9 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  and not (i.id in (select unnest(array(select w.issue_id from pending_wakes w where w.issue_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
+  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
+                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -774,10 +792,8 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
-left join lateral (
-    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
-    from open_recoveries o where o.kind = 'issue' and o.subject_id = i.id and not (o.blocked_subject and i.status = 'blocked')
-) o on true
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
+                      and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) as lost_run
@@ -846,7 +862,9 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > statement_timestamp() - make_interval(secs => 1)))
-  and not (s.id in (select unnest(array(select w.plan_step_id from pending_wakes w where w.plan_step_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
+  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
+  and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
+                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
@@ -908,16 +926,16 @@ left join lateral (
         select w.created_at, w.detail from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
@@ -936,10 +954,7 @@ left join lateral (
     select bool_or(r.has_live_run) as has_live_run, max(r.heard_of_at) as heard_of_at, max(r.lost_run) as lost_run
     from worked_steps r where r.id = s.id
 ) unended on true
-left join lateral (
-    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
-    from open_recoveries o where o.kind = 'step' and o.subject_id = s.id and true
-) o on true
+left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),
@@ -1045,16 +1060,16 @@ select
     (select min(w.created_at) from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
@@ -1105,10 +1120,7 @@ from sessions s
 left join agents a on a.id = s.agent_id
 -- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join lateral (
-    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
-    from open_recoveries o where o.kind = 'session' and o.subject_id = s.id and true
-) o on true
+left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;
 
 -- board/agents/2026-11-24-001400_agent_names
@@ -1549,22 +1561,69 @@ begin
     end loop;
 end $$;
 
--- take/all/2026-11-24-001408_statistics
--- Has the server look at those of sweep's own tables that have changed since it last did: a plan that was made for empty tables compares each
--- open row with each. Nobody is waited for, and a host's tables are left alone. decisions.md#statistics-of-sweeps-own-tables
-create function refresh_statistics() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-    changed regclass;
+-- keep/both/2026-11-24-001408_over
+-- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
+-- `over_since`: since when they are over. decisions.md#what-is-over
+
+-- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
+-- episode is never cut in two.
+create view recoveries_over as
+select r.id, r.created_at as at,
+       (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
+from recoveries r
+where r.settled_at is not null
+  and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
+  and not (case r.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      when 'step' then exists (select 1 from step_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      else false end);
+
+-- A sweep of everything goes when ten later ones of its shard have succeeded: the last success, the latest sweep and the usual interval are
+-- theirs. Of sweeps that found nothing to do the latest of each hour is enough after a day.
+create view sweeps_over as
+select s.id, s.started_at as at,
+       case when s.idle and exists (
+           select 1 from sweeps t
+           where t.started_at > s.started_at and t.started_at < s.started_at + make_interval(secs => 3600) and date_trunc('hour', t.started_at at time zone 'UTC') = date_trunc('hour', s.started_at at time zone 'UTC')
+             and t.idle and t.is_restricted = s.is_restricted and t.shards = s.shards and t.shard = s.shard
+       ) then '1970-01-01T00:00:00.000Z' else s.started_at end as over_since
+from sweeps s
+where s.started_at < statement_timestamp() - make_interval(secs => 86400)
+  and (s.is_restricted or (
+      select t.finished_at from sweeps t
+      where t.succeeded and t.shards = s.shards and t.shard = s.shard and t.finished_at > s.started_at
+      order by t.finished_at limit 1 offset 10) is not null);
+
+-- A notification that says that something lasts stays as long as it does: people are not notified again.
+create view notifications_over as
+select n.id, n.created_at as at, coalesce(n.delivered_at, n.dead_at) as over_since
+from notifications n
+where coalesce(n.delivered_at, n.dead_at) is not null
+  and not case n.event
+      when 'wakes_stuck' then not exists (
+          select 1 from notifications o
+          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at and o.dead_at is null)
+      when 'run_unheard' then (case n.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      when 'step' then exists (select 1 from step_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      else false end)
+      when 'host_blocked' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'blocked')
+      when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
+      else false end;
+
+-- keep/postgres/2026-11-24-001409_remove_over
+-- Removes what is over. It runs with the right of its owner, so a role that sweeps can delete nothing else, whatever it asks for.
+create function remove_over(relation text, after timestamptz, until timestamptz, over_before timestamptz) returns void
+language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
-    for changed in
-        select oid from pg_class
-        where relnamespace = 'sweep'::regnamespace and relkind = 'r'
-          and pg_stat_get_mod_since_analyze(oid) >= least(1000 + greatest(reltuples, 0) / 10, 10000)
-    loop
-        execute format('analyze (skip_locked) %s', changed);
-    end loop;
--- A managed server may deny the function that counts the changes.
-exception when insufficient_privilege then null;
+    if relation not in ('recoveries', 'sweeps', 'notifications') then
+        raise exception 'rows of % are not removed: expected recoveries, sweeps or notifications', relation;
+    end if;
+    execute format('delete from %1$I where id in (select id from %2$I where at > $1 and at <= $2 and over_since < $3)',
+                   relation, relation || '_over')
+    using after, until, least(over_before, now() - interval '7 days');
 end $$;
-revoke execute on function refresh_statistics from public;
-comment on function refresh_statistics is 'called by sweeps';
+revoke execute on function remove_over from public;
+comment on function remove_over is 'called by upkeep';

@@ -309,8 +309,8 @@ where c.action = 'continue' and (
     limit 1
 ) is not null;
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
--- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so its owner
+-- was alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
 -- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
@@ -325,7 +325,7 @@ from (
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
 ) c
-where reported_at is not null;
+where reported_at <= continued_at + make_interval(secs => 86400);
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
 -- The candidates among the issues.
@@ -611,3 +611,51 @@ begin
 end $$;
 revoke execute on function take_issue from public;
 comment on function take_issue is 'called by sweeps';
+
+-- keep/both/2026-11-24-001408_over
+-- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
+-- `over_since`: since when they are over. decisions.md#what-is-over
+
+-- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
+-- episode is never cut in two.
+create view recoveries_over as
+select r.id, r.created_at as at,
+       (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
+from recoveries r
+where r.settled_at is not null
+  and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
+  and not (case r.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      else false end);
+
+-- A sweep of everything goes when ten later ones of its shard have succeeded: the last success, the latest sweep and the usual interval are
+-- theirs. Of sweeps that found nothing to do the latest of each hour is enough after a day.
+create view sweeps_over as
+select s.id, s.started_at as at,
+       case when s.idle and exists (
+           select 1 from sweeps t
+           where t.started_at > s.started_at and t.started_at < s.started_at + make_interval(secs => 3600) and date_trunc('hour', t.started_at at time zone 'UTC') = date_trunc('hour', s.started_at at time zone 'UTC')
+             and t.idle and t.is_restricted = s.is_restricted and t.shards = s.shards and t.shard = s.shard
+       ) then '1970-01-01T00:00:00.000Z' else s.started_at end as over_since
+from sweeps s
+where s.started_at < statement_timestamp() - make_interval(secs => 86400)
+  and (s.is_restricted or (
+      select t.finished_at from sweeps t
+      where t.succeeded and t.shards = s.shards and t.shard = s.shard and t.finished_at > s.started_at
+      order by t.finished_at limit 1 offset 10) is not null);
+
+-- A notification that says that something lasts stays as long as it does: people are not notified again.
+create view notifications_over as
+select n.id, n.created_at as at, coalesce(n.delivered_at, n.dead_at) as over_since
+from notifications n
+where coalesce(n.delivered_at, n.dead_at) is not null
+  and not case n.event
+      when 'wakes_stuck' then not exists (
+          select 1 from notifications o
+          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at and o.dead_at is null)
+      when 'run_unheard' then (case n.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      else false end)
+      when 'host_blocked' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'blocked')
+      when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
+      else false end;

@@ -26,18 +26,15 @@ create table sweeps (
     shard          integer not null default 0,  -- which part of a sweep that several share, from 0 ...
     shards         integer not null default 1,  -- ... of how many
     is_restricted int check (is_restricted in (false, true)) not null default false,  -- its settings bound it to a part of the work; `partial` counts its deadline as well
-    -- How much the ledger had ever recorded when the sweep closed: the next count begins there, and pruning does not lower it.
-    -- decisions.md#metrics-come-from-the-database
-    ledger_until text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts text check (ledger_counts is null or json_valid(ledger_counts) and length(ledger_counts) <= 100000 and length(cast(ledger_counts as blob)) <= 400000)  -- ... by kind and action
+    idle int check (idle in (false, true)) not null default false  -- it found nothing to do
 ) strict;
 create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_at_work on sweeps (started_at) where not idle;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
-create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
 -- The ledger: one row for each attempt, escalation, recovery, handover and report of abandoned work, of all kinds of subject.
 create table recoveries (
@@ -67,6 +64,34 @@ create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where 
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
 create index recoveries_by_tenant on recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index recoveries_created_at on recoveries (created_at);
+
+-- What the ledger has recorded, summed by day: decisions.md#the-ledger-is-summed-once
+create table ledger_days (
+    day text check (length(day) <= 10 and length(cast(day as blob)) <= 40) not null,  -- of UTC, such as 2026-11-24
+    kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
+    action text check (length(action) <= 100 and length(cast(action as blob)) <= 400) not null,
+    recorded integer not null,  -- how many rows
+    requested integer not null,  -- how many of them a person asked for
+    in_vain integer not null,  -- how many of these continuations were false rescues
+    primary key (day, kind, action)
+) strict;
+
+-- How far each part of the upkeep of these tables has come, which sweeps do at their end.
+create table upkeep (
+    task text check (length(task) <= 100 and length(cast(task as blob)) <= 400) not null primary key,
+    until text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)) not null,  -- it is done for all rows up to this time
+    began_at text check (began_at is strftime('%Y-%m-%dT%H:%M:%fZ', began_at)) not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),  -- when it began anew with the oldest row, of which more may be over now
+    due_at text check (due_at is strftime('%Y-%m-%dT%H:%M:%fZ', due_at)) not null  -- when there may be something to do again
+) strict;
+-- An hour after the tables were made a row may be old enough.
+insert into upkeep (task, until, due_at)
+values 
+    ('sum_rows', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600))),
+    ('sum_early_reports', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600))),
+    ('sum_late_reports', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600))),
+    ('remove_recoveries', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600))),
+    ('remove_sweeps', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600))),
+    ('remove_notifications', '1970-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('+%f seconds', 3600)));
 
 -- The policy that the views of the boards read: one row, into which each migration and each sweep of everything writes the limits of
 -- src/rules/policy.rs, and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
@@ -130,6 +155,7 @@ create table notifications (
     dead_at text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- when its delivery was given up
     last_error text check (length(last_error) <= 10000 and length(cast(last_error as blob)) <= 40000)
 ) strict;
+create index notifications_created_at on notifications (created_at);
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
 create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
@@ -612,8 +638,8 @@ from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)));
 
--- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported afterwards, so its owner was
--- alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
+-- Continuations that were not needed: a run that had begun before the wake, and was not started by it, reported within a day, so its owner
+-- was alive. Only success is a report, since others too fail, time out, interrupt or cancel a run. The latest of the earlier runs are read: all
 -- of them for each continuation would cost the product of both numbers.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
@@ -641,7 +667,7 @@ from (
     from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
     where c.action = 'continue'
 ) c
-where reported_at is not null;
+where reported_at <= strftime('%Y-%m-%dT%H:%M:%fZ', continued_at, printf('+%f seconds', 86400));
 
 -- facts/issue/both/2026-11-24-001353_issue_candidates
 -- The candidates among the issues.
@@ -1373,3 +1399,55 @@ create view step_work_state as
 select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since, w.plan_id
 from step_states w
 left join step_details d on d.subject_id = w.subject_id and d.reason = w.reason;
+
+-- keep/both/2026-11-24-001408_over
+-- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
+-- `over_since`: since when they are over. decisions.md#what-is-over
+
+-- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
+-- episode is never cut in two.
+create view recoveries_over as
+select r.id, r.created_at as at,
+       (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
+from recoveries r
+where r.settled_at is not null
+  and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
+  and not (case r.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      when 'step' then exists (select 1 from step_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = r.subject_id limit 1 offset 0)
+      else false end);
+
+-- A sweep of everything goes when ten later ones of its shard have succeeded: the last success, the latest sweep and the usual interval are
+-- theirs. Of sweeps that found nothing to do the latest of each hour is enough after a day.
+create view sweeps_over as
+select s.id, s.started_at as at,
+       case when s.idle and exists (
+           select 1 from sweeps t
+           where t.started_at > s.started_at and t.started_at < strftime('%Y-%m-%dT%H:%M:%fZ', s.started_at, printf('+%f seconds', 3600)) and substr(t.started_at, 1, 13) = substr(s.started_at, 1, 13)
+             and t.idle and t.is_restricted = s.is_restricted and t.shards = s.shards and t.shard = s.shard
+       ) then '1970-01-01T00:00:00.000Z' else s.started_at end as over_since
+from sweeps s
+where s.started_at < strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 86400))
+  and (s.is_restricted or (
+      select t.finished_at from sweeps t
+      where t.succeeded and t.shards = s.shards and t.shard = s.shard and t.finished_at > s.started_at
+      order by t.finished_at limit 1 offset 10) is not null);
+
+-- A notification that says that something lasts stays as long as it does: people are not notified again.
+create view notifications_over as
+select n.id, n.created_at as at, coalesce(n.delivered_at, n.dead_at) as over_since
+from notifications n
+where coalesce(n.delivered_at, n.dead_at) is not null
+  and not case n.event
+      when 'wakes_stuck' then not exists (
+          select 1 from notifications o
+          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at and o.dead_at is null)
+      when 'run_unheard' then (case n.kind
+      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      when 'step' then exists (select 1 from step_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      when 'session' then exists (select 1 from session_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
+      else false end)
+      when 'host_blocked' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'blocked')
+      when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
+      else false end;
