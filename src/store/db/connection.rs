@@ -8,11 +8,12 @@ mod session;
 pub(in crate::store) mod sqlite_guard;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context;
 use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::prelude::*;
-use diesel::result::Error;
+use diesel::result::{DatabaseErrorKind, Error};
 
 use crate::rules::Kind;
 use crate::store::Db;
@@ -56,6 +57,8 @@ pub struct DbConnection {
     /// How many subjects were read by plans that are kept, and with how many plans are due anew (PostgreSQL).
     subjects_read: usize,
     plans_due_at: usize,
+    /// When whoever waits for the latest transaction gives up.
+    given_up_at: Option<Instant>,
 }
 
 /// A plan that was made on empty tables reads them whole for each subject, and a sweep fills them. So plans are made
@@ -139,7 +142,7 @@ impl DbConnection {
         of_file: Option<(Companion, Arc<Allowance>)>,
     ) -> DbConnection {
         let (companion, allowance) = of_file.unzip();
-        let (of_this_server, prepares, unfinished) = (None, false, None);
+        let (of_this_server, prepares, unfinished, given_up_at) = (None, false, None, None);
         let (subjects_read, plans_due_at) = (0, FIRST_PLANS_DUE_AT);
         DbConnection {
             db,
@@ -151,6 +154,7 @@ impl DbConnection {
             unfinished,
             subjects_read,
             plans_due_at,
+            given_up_at,
         }
     }
 
@@ -303,7 +307,10 @@ impl DbConnection {
     fn end_as(&mut self, finish: Finish, commit: &str) -> Ending {
         match finish {
             Finish::RollBack => self.roll_back().map_err(Abort::Lost),
-            Finish::Commit => self.db.batch_execute(commit).map_err(|error| self.uncommitted(error)),
+            Finish::Commit => {
+                let committed = self.refuse_late().and_then(|()| self.db.batch_execute(commit));
+                committed.map_err(|error| self.uncommitted(error))
+            }
         }
     }
 
@@ -441,7 +448,17 @@ impl DbConnection {
         self.run_begin(&begin)
     }
 
+    /// Refuses what nobody waits for any more: that a server was silent has been said, and nothing is done later.
+    fn refuse_late(&self) -> QueryResult<()> {
+        let late = "nobody waits for it any more: it took too long".to_owned();
+        match self.given_up_at.is_some_and(|at| at <= Instant::now()) {
+            true => Err(Error::DatabaseError(DatabaseErrorKind::ClosedConnection, Box::new(late))),
+            false => Ok(()),
+        }
+    }
+
     fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
+        self.refuse_late()?;
         if self.prepares && self.statement_cache.is_off() {
             self.repeats(false);
         }
@@ -452,7 +469,8 @@ impl DbConnection {
     /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
     /// them for ten thousand issues half a one. And a few rows in an index's order are to be read in that order: with
     /// the price of a page as on a disk that turns, all rows of a plan would be read and sorted for each of its steps.
-    fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
+    fn begin_statement(&mut self, access: Access, path: &str, timeouts: &Timeouts) -> String {
+        self.given_up_at = timeouts.given_up_at;
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
             Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
@@ -468,7 +486,7 @@ impl DbConnection {
                  SET LOCAL idle_in_transaction_session_timeout = {statement}; {its_server}",
                 its_server = self.of_this_server.as_deref().unwrap_or(OF_ITS_SERVER),
                 lock = timeouts.lock.num_milliseconds(),
-                statement = timeouts.statement.num_milliseconds(),
+                statement = timeouts.statement_ms(),
             ),
         }
     }

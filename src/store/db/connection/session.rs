@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use backon::{BlockingRetryable, ConstantBuilder};
@@ -23,15 +23,30 @@ pub struct Timeouts {
     pub statement: TimeDelta,
     /// Below the server's deadlock_timeout of 1 s, so that the sweep gives way before its host is chosen as a victim.
     pub lock: TimeDelta,
+    /// When whoever waits for the answers gives up: a statement ends before, and afterwards nothing is begun or
+    /// committed, whenever a server that was silent goes on. None: somebody waits for as long as it takes.
+    pub given_up_at: Option<Instant>,
 }
+
+/// A statement ends so long before whoever waits for it gives up, or half of the time that is left before.
+const TO_ANSWER: Duration = Duration::from_secs(1);
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
+        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500), given_up_at: None }
     }
 }
 
 impl Timeouts {
+    /// How long a statement may take that begins now, in milliseconds.
+    pub fn statement_ms(&self) -> i64 {
+        let all = self.statement.num_milliseconds();
+        let Some(at) = self.given_up_at else { return all };
+        let left = at.saturating_duration_since(Instant::now());
+        let most = left.saturating_sub(TO_ANSWER).max(left / 2).as_millis();
+        all.min(i64::try_from(most).unwrap_or(i64::MAX)).max(1)
+    }
+
     /// How long two statements may take, which each end by themselves when there is a server at all.
     pub fn question(&self) -> Duration {
         2 * self.statement.to_std().unwrap_or_default()
@@ -194,4 +209,19 @@ pub(super) fn immediately<T>(db: &mut Db, body: impl FnOnce(&mut Db) -> Result<T
         Err(_) => drop(Manager::rollback_transaction(db)),
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_ends_before_whoever_waits_for_it_gives_up() {
+        let ms = |left: Option<u64>| {
+            let given_up_at = left.map(|left| Instant::now() + Duration::from_millis(left));
+            Timeouts { given_up_at, ..Timeouts::default() }.statement_ms()
+        };
+        assert_eq!((ms(None), ms(Some(60_000)), ms(Some(0))), (30_000, 30_000, 1));
+        assert!((3_900..=4_000).contains(&ms(Some(5_000))) && (400..=500).contains(&ms(Some(1_000))));
+    }
 }

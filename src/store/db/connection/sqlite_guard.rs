@@ -244,7 +244,7 @@ impl Allowance {
 
     /// Each statement from the next one on may take as long as this says.
     pub fn allow(&self, timeouts: Timeouts) {
-        let time = u64::try_from(timeouts.statement.num_milliseconds()).unwrap_or_default();
+        let time = u64::try_from(timeouts.statement_ms()).unwrap_or_default();
         self.time.store(time, Ordering::Relaxed);
     }
 

@@ -27,7 +27,7 @@ fn into_quarantine(world: &mut World, bad: &Id, timeouts: Timeouts, outcome: &st
 }
 
 fn short() -> Timeouts {
-    Timeouts { statement: TimeDelta::seconds(2), lock: TimeDelta::milliseconds(100) }
+    Timeouts { statement: TimeDelta::seconds(2), lock: TimeDelta::milliseconds(100), ..Timeouts::default() }
 }
 
 #[test]
