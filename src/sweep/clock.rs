@@ -8,16 +8,16 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use crate::rules::display::HumanDuration;
-use crate::rules::{AHEAD_MAX, Id};
+use crate::rules::{AHEAD_MAX, Id, Kind};
 use crate::store::db::schema::host_clock;
 use crate::store::hosts::folders::Host;
 use crate::store::work::opening::Start;
 use crate::store::{Access, Db, DbConnection, Timeouts};
 
 /// Reads the database's clock with all else that is asked of it first, and compares.
-pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Clocks)> {
+pub fn read(db: &mut Db, access: Access, kinds: &[Kind]) -> QueryResult<(Start, Clocks)> {
     let before = this_machines();
-    let start = Start::read(db, access)?;
+    let start = Start::read(db, access, kinds)?;
     let meanwhile = this_machines() - before;
     let ledger_ahead = start.newest_recovery.map(|at| at - start.now).filter(|ahead| AHEAD_MAX < *ahead);
     let skew = start.now - (before + meanwhile / 2);

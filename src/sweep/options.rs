@@ -172,14 +172,15 @@ pub fn first_look(options: &Options, store: &mut Store, access: Access) -> Resul
     // What was named is looked at anyway, and people who are notified want to know as well of what is over.
     let looks_for_candidates = matches!(options.selection, Selection::Kinds(_));
     let may_be_calm = looks_for_candidates && !options.dry_run && options.subscriptions.destinations.is_empty();
-    let known = look(options, db, |db| {
-        let (start, clocks) = clock::read(db, access)?;
+    // The transaction that comes next ends this one in its first message.
+    let known = db.ask(&options.timeouts, |db| {
+        let (start, clocks) = clock::read(db, access, if may_be_calm { kinds } else { &[] })?;
         let glance = if may_be_calm { start.glance(db, kinds, &options.policy)? } else { Glance::unknown() };
         Ok((start, clocks, glance))
     });
     // What cannot be glanced at is found out, and recorded, by the sweep itself.
     known.or_else(|_| {
-        let (start, clocks) = look(options, db, |db| clock::read(db, access))?;
+        let (start, clocks) = look(options, db, |db| clock::read(db, access, &[]))?;
         Ok((start, clocks, Glance::unknown()))
     })
 }

@@ -28,13 +28,20 @@ pub struct Start {
     pub newest_recovery: Option<DateTime<Utc>>,
     has_untaken_wakes: bool,
     has_unheard_runs: bool,
+    /// The kinds of which there is any subject, of those that were asked for.
+    there: Vec<Kind>,
+}
+
+fn any(relation: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM {relation})")
 }
 
 /// The number of sweeps that distinguish a database from a copy of it.
 const NEWEST_SWEEPS: i64 = 3;
 
 impl Start {
-    pub fn read(db: &mut Db, access: Access) -> QueryResult<Start> {
+    /// Also asks whether there is any subject of these kinds.
+    pub fn read(db: &mut Db, access: Access, kinds: &[Kind]) -> QueryResult<Start> {
         let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
         let now = db.dialect().clock();
         let newest = format!(
@@ -42,6 +49,10 @@ impl Start {
         );
         let list = db.dialect().either("string_agg(id::text, ',')", "group_concat(id)");
         let none = db.dialect().either("NULL::timestamptz", "NULL");
+        let there = |kind: Kind| match kinds.contains(&kind) {
+            true => for_kind!(kind, S => any(S::RELATION)),
+            false => "false".to_owned(),
+        };
         let columns = [
             db.dialect().identity().to_owned(),
             now.to_owned(),
@@ -52,12 +63,15 @@ impl Start {
             },
             catalog::readable(db.dialect(), "untaken_wakes"),
             catalog::readable(db.dialect(), "unheard_runs"),
+            there(Kind::Session),
+            there(Kind::Issue),
+            there(Kind::Step),
         ];
-        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool, bool);
-        type Types = (Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool, Bool);
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool, bool, bool, bool, bool);
+        type Types = (Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool, Bool, Bool, Bool, Bool);
         let columns = sql::<Types>(&columns.join(", "));
-        let (database, now, sweeps, newest_recovery, has_untaken_wakes, has_unheard_runs): Row =
-            select(columns).get_result(db)?;
+        let row: Row = select(columns).get_result(db)?;
+        let (database, now, sweeps, newest_recovery, has_untaken_wakes, has_unheard_runs, ..) = row;
         Ok(Start {
             database: database.into(),
             now,
@@ -65,30 +79,29 @@ impl Start {
             newest_recovery: newest_recovery.and_then(|at| at.instant()),
             has_untaken_wakes,
             has_unheard_runs,
+            there: of_kinds([row.6, row.7, row.8]),
         })
     }
 
-    /// Asks what there is to do about these kinds, in all tenants.
+    /// Asks what there is to do about these kinds, in all tenants. The server plans no question about a kind that it
+    /// has no subject of: planning takes most of the time of a sweep that finds nothing.
     pub fn glance(&self, db: &mut Db, kinds: &[Kind], policy: &Policy) -> QueryResult<Glance> {
-        let any = |relation: &str| format!("EXISTS (SELECT 1 FROM {relation})");
         let any_of = |relations: Vec<String>| relations.iter().map(|it| any(it)).collect::<Vec<_>>().join(" OR ");
-        let candidates = Kind::ALL.iter().map(|kind| match kinds.contains(kind) {
+        let candidates = Kind::ALL.iter().map(|kind| match self.there.contains(kind) {
             true => any(&format!("{kind}_candidates")),
             false => "false".to_owned(),
         });
         let open_of_deleted =
             |&kind: &Kind| for_kind!(kind, S => format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()));
         let open = any_of(kinds.iter().map(open_of_deleted).collect());
-        let subjects = any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect());
         let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
         let others = [
             any("failures WHERE sweeps > 0"),
             format!("{} OR {open}", any("failures WHERE quarantined_at IS NOT NULL")),
-            format!("NOT ({subjects})"),
             is_policy_new,
         ];
         let asked: Vec<String> = candidates.chain(others).collect();
-        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
+        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
         let (upkeep, waits) = (exists(due!(self.now)), exists(waiting!()));
         let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
         let unheard = exists(all_unheard!(policy.run_silent_after, self.now));
@@ -97,10 +110,8 @@ impl Start {
             (true, false) => select((asked, upkeep, waits.or(stuck))).get_result(db)?,
             (false, _) => select((asked, upkeep, waits)).get_result(db)?,
         };
-        let Answers { has_sessions, has_issues, has_steps, has_failures, is_unsettled, is_empty, is_policy_new } =
-            found;
-        let of_kinds = [(Kind::Session, has_sessions), (Kind::Issue, has_issues), (Kind::Step, has_steps)];
-        let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
+        let Answers { has_sessions, has_issues, has_steps, has_failures, is_unsettled, is_policy_new } = found;
+        let (candidates, is_empty) = (of_kinds([has_sessions, has_issues, has_steps]), self.there.is_empty());
         let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
         Ok(Glance { candidates, has_failures, is_unsettled, has_upkeep, is_calm, is_empty })
     }
@@ -122,8 +133,12 @@ struct Answers {
     has_steps: bool,
     has_failures: bool,
     is_unsettled: bool,
-    is_empty: bool,
     is_policy_new: bool,
+}
+
+/// The kinds of which this is so, in the order of `Kind::ALL`.
+fn of_kinds(is_so: [bool; 3]) -> Vec<Kind> {
+    Kind::ALL.iter().copied().zip(is_so).filter_map(|(kind, is_so)| is_so.then_some(kind)).collect()
 }
 
 /// What there is in a database, at the first glance.

@@ -164,20 +164,15 @@ fn will_last(message: &str) -> bool {
     tries.all(|tried| LASTING.iter().any(|phrase| tried.contains(phrase)))
 }
 
-/// Is it a standby, is there a schema `sweep`, with what says who set it up, and if this role is a superuser: to which
-/// lesser role does it belong, and what could others do there?
-const FIRST_LOOK: &str = concat!(
-    "SELECT pg_is_in_recovery() AS is_standby, \
-     EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep') AS is_there, \
-     2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
-          WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')) AS has_record, \
-     (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r \
-      ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper) AS owner, \
-     CASE WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) THEN (\n",
-    include_str!("../../hosts/migrate/trusted.sql"),
-    include_str!("../../hosts/migrate/strangers.sql"),
-    ") END AS refusal"
-);
+/// Is it a standby, is there a schema `sweep`, with what says who set it up; is this role a superuser, and to which
+/// lesser role does the schema belong then?
+const FIRST_LOOK: &str = "SELECT pg_is_in_recovery() AS is_standby, \
+    EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep') AS is_there, \
+    2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+         WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')) AS has_record, \
+    (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS is_superuser, \
+    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r \
+     ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper) AS owner";
 
 #[derive(QueryableByName)]
 struct FirstLook {
@@ -187,12 +182,22 @@ struct FirstLook {
     is_there: bool,
     #[diesel(sql_type = Bool)]
     has_record: bool,
+    #[diesel(sql_type = Nullable<Bool>)]
+    is_superuser: Option<bool>,
     /// The lesser role that the schema belongs to, where this one is a superuser.
     #[diesel(sql_type = Nullable<Text>)]
     owner: Option<String>,
-    /// What others could do there with a superuser's rights.
-    #[diesel(sql_type = Nullable<Text>)]
-    refusal: Option<String>,
+}
+
+/// What others could do there with a superuser's rights. Planning it takes longer than all else that is asked of a
+/// database with nothing to do: no other role asks it.
+const REFUSAL: &str =
+    concat!(include_str!("../../hosts/migrate/trusted.sql"), include_str!("../../hosts/migrate/strangers.sql"));
+
+#[derive(QueryableByName)]
+struct Stranger {
+    #[diesel(sql_type = Text)]
+    sentence: String,
 }
 
 /// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
@@ -207,7 +212,10 @@ pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option
              superuser's rights. Use {owner}, or a role of deploy/postgres/role.sql"
         )));
     }
-    look.refusal.map_or(Ok(()), |refusal| Err(config(refusal)))?;
+    if look.is_superuser == Some(true) {
+        let refusal: Option<Stranger> = diesel::sql_query(REFUSAL).get_result(db).optional()?;
+        refusal.map_or(Ok(()), |refusal| Err(config(refusal.sentence)))?;
+    }
     Ok(look.is_there.then_some(if look.has_record { SetUp::Recorded } else { SetUp::Unknown }))
 }
 
