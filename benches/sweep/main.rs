@@ -4,6 +4,7 @@
 //! turns, and what counts is the ratio. A sweep is measured whole, from connecting to the last line of its report.
 
 mod boards;
+mod databases;
 mod figures;
 mod fixtures;
 mod idle;
@@ -54,6 +55,9 @@ fn main() -> Result<()> {
     if wanted("network") {
         network::run(&server)?;
     }
+    if wanted("databases") {
+        databases::run(&server)?;
+    }
     if wanted("listen") {
         listen::run(&server)?;
     }
@@ -77,9 +81,15 @@ fn main() -> Result<()> {
 
 /// How long one sweep takes, as cron starts it.
 fn sweep_process(database: &str) -> Result<Duration> {
+    sweep_processes(&[database.to_owned()])
+}
+
+/// How long one sweep of all these databases takes, as cron starts it.
+fn sweep_processes(databases: &[String]) -> Result<Duration> {
     let began = Instant::now();
     let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
-    sweep.args(["--database", database]).stdout(Stdio::null()).stderr(Stdio::null());
+    let databases = databases.iter().flat_map(|database| ["--database", database]);
+    sweep.args(databases).stdout(Stdio::null()).stderr(Stdio::null());
     let status = sweep.status()?;
     let took = began.elapsed();
     ensure!(status.success(), "the sweep ended with {status}");

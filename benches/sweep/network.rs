@@ -16,7 +16,7 @@ use crate::postgres::Server;
 use crate::{sweep_all, sweep_process};
 
 /// The delay there and back.
-const ROUND_TRIP: Duration = Duration::from_millis(5);
+pub const ROUND_TRIP: Duration = Duration::from_millis(5);
 const SUBJECTS: u32 = 400;
 const CONNECTIONS: u32 = 4;
 const ROUNDS: usize = 5;
@@ -70,14 +70,14 @@ fn measure(
 }
 
 /// A proxy before the server's socket, which lives until the program ends.
-struct Proxy {
+pub struct Proxy {
     directory: tempfile::TempDir,
     /// How many answers the client waited for; an answer to several messages at once counts once.
     round_trips: Arc<AtomicU64>,
 }
 
 impl Proxy {
-    fn start(server: &Server) -> Result<Proxy> {
+    pub fn start(server: &Server) -> Result<Proxy> {
         let (directory, port) = server.socket().context("the server has no socket")?;
         let socket = format!("{directory}/.s.PGSQL.{port}");
         let directory = tempfile::tempdir()?;
@@ -93,7 +93,7 @@ impl Proxy {
         Ok(Proxy { directory, round_trips })
     }
 
-    fn url(&self, server: &Server, database: &str) -> String {
+    pub fn url(&self, server: &Server, database: &str) -> String {
         server.url_by(database, &self.directory.path().display().to_string()).expect("a server with a socket")
     }
 }
