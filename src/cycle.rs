@@ -1,11 +1,14 @@
 //! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the
-//! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger, and its
-//! share of the deadline; what goes wrong with one does not stop the others. What is notified of them comes after all
-//! sweeps: a receiver that is slow takes no database's share.
+//! sweep fail. Several databases are swept at the same time, each with its own guard, limits and ledger, and its share
+//! of the deadline; what goes wrong with one does not stop the others. What is notified of them comes after all sweeps:
+//! a receiver that is slow takes no database's share.
 
+use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -21,9 +24,13 @@ use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::{AskingThread, FALLEN_SILENT, LOOK, Patience};
 use crate::store::read::metrics::{Reading, read_within};
+use crate::store::work::ledger::SweepEnd;
 use crate::sweep::Heading;
-use crate::sweep::{self, Cancel, Examined, Observer, Options, Progress, Selection, Summary};
+use crate::sweep::{self, Cancel, Examined, Observer, Observers, Options, Progress, Selection, Summary};
 use crate::text::redact;
+
+/// How many databases are swept at the same time.
+pub const AT_ONCE: usize = 4;
 
 /// A sweep, and where its notifications, pings and metrics go.
 #[derive(Clone, Debug)]
@@ -32,39 +39,17 @@ pub struct CycleOptions {
     pub notify: Notify,
     /// Where node_exporter reads metrics.
     pub metrics_file: Option<PathBuf>,
-    /// How many databases that are not swept now have their share of the deadline all the same.
-    pub others: usize,
 }
 
 impl CycleOptions {
     /// The defaults, for a sweep.
     pub fn of(sweep: Options) -> CycleOptions {
-        CycleOptions { sweep, notify: Notify::default(), metrics_file: None, others: 0 }
+        CycleOptions { sweep, notify: Notify::default(), metrics_file: None }
     }
 
-    /// These options for another database.
-    pub fn at(&self, database: &Url) -> CycleOptions {
-        CycleOptions { sweep: Options { database: database.clone(), ..self.sweep.clone() }, ..self.clone() }
-    }
-
-    /// Gives the first of so many databases its share of the time that is left: its deadline, and when it is given up.
-    /// What one does not need, the others have. All but the last one have to end, or are given up, within their share:
-    /// one that falls silent takes nothing of the others' time.
-    fn with_share(self, left: TimeDelta, databases: usize) -> (CycleOptions, Duration) {
-        let databases = databases + self.others;
-        let share = left.max(TimeDelta::zero()) / i32::try_from(databases).unwrap_or(i32::MAX);
-        let beyond = beyond_deadline(&self.sweep.timeouts);
-        let (deadline, given_up) =
-            if databases == 1 { (share, share + beyond) } else { (share - beyond.min(share / 2), share) };
-        let sweep = Options { deadline, ..self.sweep };
-        (CycleOptions { sweep, ..self }, given_up.to_std().unwrap_or_default())
-    }
-
-    /// These options for a part of the databases: its cycle says nothing of the others, and takes nothing of their
-    /// time.
-    pub fn partial(&self, others: usize) -> CycleOptions {
-        let notify = Notify { ping: None, ..self.notify.clone() };
-        CycleOptions { notify, metrics_file: None, others, ..self.clone() }
+    /// The options of a sweep of this database.
+    pub fn sweep_of(&self, database: &Url) -> Options {
+        Options { database: database.clone(), ..self.sweep.clone() }
     }
 
     /// A dry run, and what somebody does by hand, say nothing of whether the schedule is alive.
@@ -82,32 +67,67 @@ pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer
     swept
 }
 
-/// Sweeps each of several databases, but for those that are known to be `away`: each of these has failed.
+/// Sweeps several databases, so many at the same time. The results are in the order of the databases.
 pub fn run_each(
     options: &CycleOptions,
     databases: &[Found],
-    away: &[Url],
     cancel: &Cancel,
-    observer: &mut impl Observer,
+    observers: &impl Observers,
 ) -> Vec<Result<Summary>> {
     begin(options);
-    let began = Instant::now();
-    let swept = databases.iter().enumerate().map(|(place, database)| {
-        let left = options.sweep.deadline - TimeDelta::from_std(began.elapsed()).unwrap_or_default();
-        let (options, given_up) = options.at(&database.url).with_share(left, databases.len() - place);
+    let (began, left) = (Instant::now(), AtomicUsize::new(databases.len()));
+    let sweep = |place: usize, of_one: usize| {
+        let database = &databases[place];
         let _span = of_database(database).entered();
-        observer.database(database.name.as_deref().unwrap_or_default());
-        let swept = match cancel.conclusion() {
-            None if away.contains(&database.url) => Err(unavailable("still unavailable").into()),
-            None => sweep_within(given_up, &options.sweep, cancel, observer),
+        let time = options.sweep.deadline - TimeDelta::from_std(began.elapsed()).unwrap_or_default();
+        let rounds = left.fetch_sub(1, Ordering::Relaxed).div_ceil(AT_ONCE).max(of_one);
+        let (deadline, given_up) = share(time, rounds);
+        let its_options = Options { deadline, ..options.sweep_of(&database.url) };
+        observers.hear(place, database.name.as_deref().unwrap_or_default(), |observer| match cancel.conclusion() {
+            None => sweep_within(given_up, &its_options, cancel, observer),
             Some(conclusion) => Err(Failure::new(conclusion, "not begun: a signal came before".to_owned()).into()),
-        };
-        observer.database_ends(&swept);
-        swept
+        })
+    };
+    let waiting = Mutex::new(one_by_one(databases).into_iter());
+    let sweep_next = || {
+        let taken = std::iter::from_fn(|| waiting.lock().unwrap_or_else(PoisonError::into_inner).next());
+        let places = taken.flat_map(|places| (1..=places.len()).rev().zip(places));
+        places.map(|(of_one, place)| (place, sweep(place, of_one))).collect::<Vec<_>>()
+    };
+    let mut swept = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..AT_ONCE.min(databases.len())).map(|_| scope.spawn(sweep_next)).collect();
+        let done = lanes.into_iter().map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.flatten().collect::<Vec<_>>()
     });
-    let swept: Vec<Result<Summary>> = swept.collect();
-    end(options, databases, &swept, cancel, observer.has_failed());
+    swept.sort_by_key(|(place, _)| *place);
+    let swept: Vec<Result<Summary>> = swept.into_iter().map(|(_, swept)| swept).collect();
+    end(options, databases, &swept, cancel, observers.has_failed());
     swept
+}
+
+/// The places of the databases, in their order; together those that are one database, named for several users: two
+/// sweeps of it at the same time would find one another busy.
+fn one_by_one(databases: &[Found]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    for (place, database) in databases.iter().enumerate() {
+        let name = database.url.name();
+        match groups.iter_mut().find(|(of, _)| *of == name) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((name, vec![place])),
+        }
+    }
+    groups.into_iter().map(|(_, places)| places).collect()
+}
+
+/// The share of a database in the time that is left: its deadline, and when it is given up. `rounds`: how often so many
+/// databases are swept at the same time until all are. What one does not need, the others have. All but those of the
+/// last round have to end, or are given up, within their share: one that falls silent takes nothing of the others'
+/// time.
+fn share(left: TimeDelta, rounds: usize) -> (TimeDelta, Duration) {
+    let share = left.max(TimeDelta::zero()) / i32::try_from(rounds).unwrap_or(i32::MAX);
+    let (deadline, given_up) =
+        if rounds == 1 { (share, share + CLOSING) } else { (share - CLOSING.min(share / 2), share) };
+    (deadline, given_up.to_std().unwrap_or_default())
 }
 
 /// The span of all log lines that are about this one of several databases.
@@ -123,7 +143,8 @@ pub fn logged<T>(database: &Found, done: Result<T>) -> Result<T> {
     done.inspect_err(|error| of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}")))))
 }
 
-fn begin(options: &CycleOptions) {
+/// Says that a cycle begins.
+pub fn begin(options: &CycleOptions) {
     if options.is_scheduled() {
         options.notify.send_ping(Ping::Started);
     }
@@ -131,13 +152,24 @@ fn begin(options: &CycleOptions) {
 
 /// After a signal nothing more is asked: the next cycle delivers, and writes the metrics.
 fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], cancel: &Cancel, is_unreported: bool) {
-    let CycleOptions { sweep, notify, metrics_file, others: _ } = options;
     for (database, swept) in databases.iter().zip(swept) {
         // The database that failed a sweep would fail this as well.
         if swept.as_ref().is_ok_and(|summary| summary.has_pending_notifications) && !cancel.is_set() {
-            of_database(database).in_scope(|| deliver_pending(&options.at(&database.url), cancel));
+            of_database(database).in_scope(|| deliver_pending(options, &database.url, cancel));
         }
     }
+    announce(options, databases, swept, cancel, is_unreported);
+}
+
+/// Writes the metrics, and says how a cycle ended.
+pub fn announce(
+    options: &CycleOptions,
+    databases: &[Found],
+    swept: &[Result<Summary>],
+    cancel: &Cancel,
+    is_unreported: bool,
+) {
+    let CycleOptions { sweep, notify, metrics_file } = options;
     if let (Some(path), false) = (metrics_file, sweep.dry_run) {
         let asked = databases.iter().zip(swept).take_while(|_| !cancel.is_set());
         let read = asked.map(|(of, swept)| (of.short_name.clone(), reading(of, swept, &sweep.timeouts, cancel)));
@@ -161,10 +193,10 @@ fn reading(of: &Found, swept: &Result<Summary>, timeouts: &Timeouts, cancel: &Ca
 }
 
 /// Delivers what waits; that it cannot is a warning.
-fn deliver_pending(options: &CycleOptions, cancel: &Cancel) {
+fn deliver_pending(options: &CycleOptions, database: &Url, cancel: &Cancel) {
     let CycleOptions { sweep, notify, .. } = options;
     let its_cancel = cancel.clone();
-    if let Err(error) = deliver(&sweep.database, &sweep.timeouts, notify, move || its_cancel.is_set())
+    if let Err(error) = deliver(database, &sweep.timeouts, notify, move || its_cancel.is_set())
         && !notify.destinations().is_empty()
     {
         warn!("{}", redact(&format!("{error:#}")));
@@ -189,7 +221,7 @@ fn ping_of_end(swept: &[Result<Summary>], is_unreported: bool) -> Option<Ping> {
     }
 }
 
-/// What a sweep may take beyond its deadline and the statement in hand: it closes.
+/// What a sweep may take beyond its deadline: the statement in hand ends, and the sweep closes.
 const CLOSING: TimeDelta = TimeDelta::seconds(5);
 
 /// What was heard and not passed on yet: a report that nobody reads holds the sweep up.
@@ -250,26 +282,70 @@ impl Observer for Relay {
     }
 }
 
+/// What was heard of a sweep, and is passed on: of one that is given up the end is told as far as it was heard.
+struct Follower<'o, O: ?Sized> {
+    observer: &'o mut O,
+    options: &'o Options,
+    /// None: the sweep has not begun, or its end was told.
+    heard: Option<Summary>,
+}
+
+impl<O: Observer + ?Sized> Observer for Follower<'_, O> {
+    fn begins(&mut self, heading: &Heading) {
+        self.heard = Some(Summary { heading: heading.clone(), ..Summary::default() });
+        self.observer.begins(heading);
+    }
+
+    fn kind(&mut self, kind: Kind) {
+        let mode = self.options.mode(kind);
+        self.heard.iter_mut().for_each(|heard| heard.begin(kind, true, mode));
+        self.observer.kind(kind);
+    }
+
+    fn expect(&mut self, subjects: u64) {
+        self.observer.expect(subjects);
+    }
+
+    fn subject(&mut self, examined: &Examined) {
+        self.heard.iter_mut().for_each(|heard| heard.count(examined));
+        self.observer.subject(examined);
+    }
+
+    fn ends(&mut self, summary: &Summary) {
+        self.heard = None;
+        self.observer.ends(summary);
+    }
+}
+
+impl<O: Observer + ?Sized> Follower<'_, O> {
+    /// The sweep is given up: nothing more is heard of it.
+    fn is_given_up(&mut self, conclusion: Conclusion, took: Duration) {
+        if let Some(heard) = self.heard.take() {
+            self.observer.ends(&Summary { ended: SweepEnd::Failed, conclusion, took, ..heard });
+        }
+    }
+}
+
 /// Sweeps as `sweep::run` does, on a thread of its own. A database that falls silent in the middle of it would hold up
 /// all others, the daemon and the end of the process: it is left behind, and named.
 ///
 /// # Errors
 /// Those of the sweep; or that the database has not answered.
 pub fn sweep_apart(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
-    let time = (options.deadline + beyond_deadline(&options.timeouts)).to_std().unwrap_or_default();
-    sweep_within(time, options, cancel, observer)
-}
-
-/// How long a sweep may go on after its deadline: for the statement in hand, and its end.
-fn beyond_deadline(timeouts: &Timeouts) -> TimeDelta {
-    timeouts.statement + CLOSING
+    sweep_within(share(options.deadline, 1).1, options, cancel, observer)
 }
 
 /// Sweeps, and gives the database up after this time, whatever the deadline.
-fn sweep_within(time: Duration, options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
-    let (to, heard) = sync_channel(HEARD_MAX);
+fn sweep_within(
+    time: Duration,
+    options: &Options,
+    cancel: &Cancel,
+    observer: &mut (impl Observer + ?Sized),
+) -> Result<Summary> {
+    let (began, (to, heard)) = (Instant::now(), sync_channel(HEARD_MAX));
     let mut relay = Relay { to, wants_counts: observer.wants_counts(), progress: observer.progress() };
-    let (its_options, its_cancel, span) = (options.clone(), cancel.clone(), Span::current());
+    let timeouts = Timeouts { given_up_at: began.checked_add(time), ..options.timeouts };
+    let (its_options, its_cancel, span) = (Options { timeouts, ..options.clone() }, cancel.clone(), Span::current());
     let attempt = AskingThread::begin(&options.database.key(), move || {
         let _span = span.entered();
         let swept = sweep::run(&its_options, &its_cancel, &mut relay);
@@ -277,10 +353,10 @@ fn sweep_within(time: Duration, options: &Options, cancel: &Cancel, observer: &m
     });
     let attempt = attempt.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?;
     let is_to_end = || cancel.is_set();
-    let mut patience = Patience::until(&is_to_end, time);
-    loop {
+    let (mut patience, mut observer) = (Patience::until(&is_to_end, time), Follower { observer, options, heard: None });
+    let (conclusion, why) = loop {
         match heard.recv_timeout(LOOK) {
-            Ok(Said::Call(call)) => call(observer),
+            Ok(Said::Call(call)) => call(&mut observer),
             Ok(Said::Over(swept)) => {
                 let _ = attempt.end();
                 return *swept;
@@ -288,16 +364,16 @@ fn sweep_within(time: Duration, options: &Options, cancel: &Cancel, observer: &m
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(why) = patience.ended() {
                     attempt.abandon();
-                    let why = format!("{FALLEN_SILENT}: {why}");
-                    return Err(Failure::new(cancel.conclusion().unwrap_or(Conclusion::Unavailable), why).into());
+                    break (cancel.conclusion().unwrap_or(Conclusion::Unavailable), why);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let why = attempt.end().err().unwrap_or_default();
-                return Err(unavailable(format!("{FALLEN_SILENT}: {why}")).into());
+                break (Conclusion::Unavailable, attempt.end().err().unwrap_or_default());
             }
         }
-    }
+    };
+    observer.is_given_up(conclusion, began.elapsed());
+    Err(Failure::new(conclusion, format!("{FALLEN_SILENT}: {why}")).into())
 }
 
 #[cfg(test)]
@@ -306,29 +382,29 @@ mod tests {
 
     use super::*;
 
+    /// Databases that all fall silent, each from the beginning.
     #[rstest]
     #[case::with_time_to_spare(600, 3)]
-    #[case::each_share_shorter_than_a_statement(60, 4)]
-    #[case::hardly_any_time(9, 9)]
+    #[case::one_round(60, 4)]
+    #[case::one_more_than_a_round(60, 5)]
+    #[case::many(600, 21)]
+    #[case::hardly_any_time(9, 90)]
     fn those_that_fall_silent_leave_the_others_their_shares(#[case] seconds: i64, #[case] databases: usize) {
-        let deadline = TimeDelta::seconds(seconds);
-        let options = CycleOptions::of(Options { deadline, ..Options::of(Url::Sqlite("a.db".into())) });
-        let (share, mut left) = (deadline / i32::try_from(databases).expect("few"), deadline);
-        for waiting in (2..=databases).rev() {
-            let (its, given_up) = options.clone().with_share(left, waiting);
-            assert_eq!(TimeDelta::from_std(given_up), Ok(share));
-            assert!(share / 2 <= its.sweep.deadline && its.sweep.deadline < share, "{}", its.sweep.deadline);
-            left -= share;
+        let all = Duration::from_secs(seconds as u64);
+        // When each of those that are swept at the same time is free for the next one.
+        let mut free_at = [Duration::ZERO; AT_ONCE];
+        for place in 0..databases {
+            let lane = (0..AT_ONCE).min_by_key(|lane| free_at[*lane]).expect("lanes");
+            let left = TimeDelta::from_std(all - free_at[lane]).expect("a time");
+            let rounds = (databases - place).div_ceil(AT_ONCE);
+            let (deadline, given_up) = share(left, rounds);
+            let (deadline, closing) = (deadline.to_std().expect("a time"), CLOSING.to_std().expect("a time"));
+            let least = all / u32::try_from(databases.div_ceil(AT_ONCE)).expect("few");
+            assert!(least / 2 <= deadline + Duration::from_millis(1), "{place}: {deadline:?}");
+            assert!(deadline <= given_up && given_up <= deadline + closing, "{place}: {given_up:?}");
+            free_at[lane] += given_up;
+            let end = if rounds == 1 { all + closing } else { all };
+            assert!(free_at[lane] <= end, "{place}: {:?}", free_at[lane]);
         }
-        let of_all = options.clone().with_share(deadline, databases);
-        let alone = options.partial(databases - 1).with_share(deadline, 1);
-        assert_eq!(
-            (alone.0.sweep.deadline, alone.1),
-            (of_all.0.sweep.deadline, of_all.1),
-            "swept later than the others"
-        );
-        let (last, given_up) = options.with_share(left, 1);
-        assert_eq!(last.sweep.deadline, share);
-        assert_eq!(TimeDelta::from_std(given_up), Ok(share + beyond_deadline(&last.sweep.timeouts)));
     }
 }

@@ -1,19 +1,20 @@
 //! Sweeps on a schedule, until it is asked to end.
 //!
-//! A sweep is due at each time of the schedule. The daemon has one thing in hand at a time: what becomes due meanwhile
-//! is made up once, as soon as that is done, however often it was. While the database is away nothing is due: it is
-//! asked now and then, and swept when it is back. Several databases are swept one after the other; one that is away
-//! keeps none of the others waiting.
+//! A sweep is due at each time of the schedule. Of each database the daemon has one thing in hand at a time: what
+//! becomes due meanwhile is made up once, as soon as that is done, however often it was. While a database is away
+//! nothing of it is due: it is asked now and then, and swept when it is back. Several databases are swept at the same
+//! time, and none waits for another one that is away or silent.
 //!
 //! ```text
 //!            due ─┐
-//!  signals, ticks ├→ one loop, one thread → one sweep, on a thread of its own → cycle → sweep
+//!  signals, ticks ├→ one loop, one thread → for each database a sweep, on a thread of its own → cycle → sweep
 //!    asked again ─┘        └ state ← /healthz, /readyz, /metrics; the service manager
 //! ```
 
 mod http;
 mod options;
 mod place;
+mod round;
 mod run_ends;
 mod service_manager;
 mod timer;
@@ -21,27 +22,29 @@ mod work;
 
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval};
 use tracing::{debug, error, info, warn};
 
-use crate::conclusion::{Conclusion, conclusion_of};
-use crate::cycle::conclusion_of_sweep;
+use crate::conclusion::{Conclusion, conclusion_of, unavailable};
+use crate::cycle::{conclusion_of_sweep, of_database};
 use crate::metrics::DaemonState;
 use crate::page::Viewed;
 use crate::rules::display::{HumanDuration, format_utc};
+use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
 use crate::sweep::{Options, Summary};
 use crate::text::redact;
 use http::Health;
 pub use options::{DaemonOptions, Resolved};
 pub use place::REACTED_TO;
-use place::{Outage, Place, Places};
+use place::{Place, Places};
+use round::SweepRound;
 use run_ends::News;
 use service_manager::{Demand, ServiceManager, Signals};
-use timer::{Timer, log_schedule};
-use work::{BackgroundWork, Done, Probe, Task, last_of};
+use timer::{Timer, log_missed, log_schedule};
+use work::{BackgroundWork, Done, Task, Works, last_of};
 
 /// Reads the settings again.
 pub type Resolve = Box<dyn Fn() -> Result<Resolved>>;
@@ -60,8 +63,9 @@ struct Daemon {
     again: Resolve,
     signals: Signals,
     timer: Timer,
-    work: Option<BackgroundWork>,
+    works: Works,
     places: Places,
+    round: SweepRound,
     /// A database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
@@ -79,15 +83,13 @@ struct Daemon {
 
 enum DaemonEvent {
     Demand(Demand),
-    Done(Box<Done>),
+    Done(Box<(BackgroundWork, Done)>),
     /// The schedule's next time has come.
     Due,
     /// News of runs that end in this database.
     News(Url, News),
-    /// What a run has ended of is to be looked at.
-    React,
-    /// A database that is away is to be asked again.
-    Retry,
+    /// A database that is away is to be asked again, or what a run has ended of is to be looked at.
+    Wake,
     Tick,
 }
 
@@ -107,13 +109,15 @@ impl Daemon {
         let ticks = service_manager.ticks(options.hung_after());
         let mut places = Places(Vec::new());
         places.find(options);
+        let at_start = options.at_start;
         let mut daemon = Daemon {
             resolved,
             again,
             signals,
             timer: Timer::start().await?,
-            work: None,
+            works: Works::default(),
             places,
+            round: SweepRound::Over,
             is_proven: false,
             is_stopping: false,
             last: None,
@@ -126,7 +130,9 @@ impl Daemon {
         };
         daemon.plan().await?;
         daemon.begin_to_wait()?;
-        daemon.check(|_| true);
+        if at_start {
+            daemon.set_due(0);
+        }
         Ok(daemon)
     }
 
@@ -141,21 +147,19 @@ impl Daemon {
 
     async fn run(mut self) -> Result<Conclusion> {
         loop {
+            self.begin_what_waits();
             self.publish();
             match self.next().await {
                 DaemonEvent::Demand(Demand::Stop) => self.stop(),
                 DaemonEvent::Demand(Demand::Reload) => self.reload().await?,
-                DaemonEvent::Done(done) => self.done(*done).await?,
-                DaemonEvent::Due => {
-                    self.timer.log_missed(&self.resolved.options.schedule);
-                    self.sweep_all().await?;
-                }
+                DaemonEvent::Done(done) => self.done(done.0, done.1)?,
+                DaemonEvent::Due => self.due().await?,
                 DaemonEvent::News(database, news) => self.receive(&database, news),
-                DaemonEvent::React => self.react(),
-                DaemonEvent::Retry => self.retry(),
+                DaemonEvent::Wake => {}
                 DaemonEvent::Tick => self.tick().await?,
             }
-            if self.is_stopping && self.work.is_none() {
+            self.end_round();
+            if self.is_stopping && self.works.0.is_empty() {
                 info!("ended");
                 return Ok(Conclusion::Done);
             }
@@ -164,23 +168,14 @@ impl Daemon {
 
     /// Waits for what comes next. Each of the futures may be dropped and asked for again.
     async fn next(&mut self) -> DaemonEvent {
-        let is_idle = self.work.is_none() && !self.is_stopping;
-        let (react_at, retry_at) = (self.places.react_at(), self.places.retry_at());
-        let is_away = self.places.are_away();
-        // In no order: each of them may be due again whenever the other one has ended.
-        let due_or_retry = async {
-            tokio::select! {
-                () = self.timer.due(), if !is_away => DaemonEvent::Due,
-                () = until(retry_at) => DaemonEvent::Retry,
-            }
-        };
+        let wake_at = self.places.wake_at(|database| self.works.is_at(database));
         tokio::select! {
             biased;
             demand = self.signals.next() => DaemonEvent::Demand(demand),
-            done = ended(&mut self.work) => DaemonEvent::Done(Box::new(done)),
-            event = due_or_retry, if is_idle => event,
+            done = self.works.ended() => DaemonEvent::Done(Box::new(done)),
+            () = self.timer.due(), if !self.is_stopping => DaemonEvent::Due,
             (database, news) = self.places.next_news() => DaemonEvent::News(database, news),
-            () = until(react_at), if is_idle => DaemonEvent::React,
+            () = until(wake_at), if !self.is_stopping && self.works.has_room() => DaemonEvent::Wake,
             _ = self.ticks.tick() => DaemonEvent::Tick,
         }
     }
@@ -195,16 +190,13 @@ impl Daemon {
             is_stopping: self.is_stopping,
             viewed: Viewed { databases: self.places.found(), policy, timeouts, host_url },
         });
-        let task = self.work.as_ref().map(|work| work.task);
-        let now = match (self.is_stopping, self.places.are_away(), task) {
-            (true, ..) => "stopping: waiting for what is in hand".to_owned(),
-            (false, true, _) => "waiting for the database".to_owned(),
-            (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
-            (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
-            (false, false, None | Some(Task::Deliver)) => match next_sweep_at {
-                Some(next) => format!("next sweep at {}", format_utc(next)),
-                None => "no further sweep is due".to_owned(),
-            },
+        let now = match next_sweep_at {
+            _ if self.is_stopping => "stopping: waiting for what is in hand".to_owned(),
+            _ if self.places.are_away() => "waiting for the database".to_owned(),
+            _ if self.works.has(|task| matches!(task, Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
+            _ if self.works.has(|task| task == Task::Check) => "looking at the database".to_owned(),
+            Some(next) => format!("next sweep at {}", format_utc(next)),
+            None => "no further sweep is due".to_owned(),
         };
         let last = self.last.as_ref().map(|last| format!("; last: {last}")).unwrap_or_default();
         let refused = self.refused.as_ref().map(|why| format!("; reload refused, the old settings hold: {why}"));
@@ -216,172 +208,173 @@ impl Daemon {
         self.timer.plan(&options.schedule, options.jitter).await
     }
 
-    /// Looks whether these databases can be swept: at the start, and while they are away.
-    fn check(&mut self, is_meant: impl Fn(&Place) -> bool) {
-        let options = &self.resolved.options;
-        let probe = |place: &Place| Probe {
-            database: place.found.url.clone(),
-            source: options.source(&place.found.url).filter(|_| !self.is_proven),
-            is_away: place.outage.lasts(),
-        };
-        let probes: Vec<Probe> = self.places.0.iter().filter(|place| is_meant(place)).map(probe).collect();
-        if !probes.is_empty() {
-            self.work = Some(BackgroundWork::check(probes, options.cycle.sweep.timeouts));
-        }
-    }
-
-    /// Looks at the database that has waited longest: the others get their turn before the next one that is silent.
-    fn retry(&mut self) {
-        let next = self.places.retry_at();
-        self.check(|place| next.is_some() && place.outage.retry_at() == next);
-    }
-
-    /// Sweeps all that the settings say: for each time of the schedule until now.
-    async fn sweep_all(&mut self) -> Result<()> {
+    /// A sweep of all databases is due, and so many more were: those that are away are left out, and one that is swept
+    /// now makes up for it.
+    async fn due(&mut self) -> Result<()> {
+        let missed = self.timer.missed(&self.resolved.options.schedule);
         let before = self.places.find(&self.resolved.options);
         self.places.log_changes(&before);
         self.plan().await?;
-        let cycle = self.resolved.options.cycle.clone();
-        self.work = Some(BackgroundWork::sweep(cycle, self.places.found(), self.places.urls(Outage::lasts)));
-        Ok(())
-    }
-
-    /// Sweeps the databases that could not be swept when the others were.
-    async fn sweep_some(&mut self, databases: &[Url]) -> Result<()> {
-        let mut meant = self.places.found();
-        let all = meant.len();
-        if databases.len() == all {
-            return self.sweep_all().await;
+        if !self.places.are_away() {
+            self.set_due(missed);
         }
-        meant.retain(|found| databases.contains(&found.url));
-        let cycle = self.resolved.options.cycle.partial(all - meant.len());
-        self.work = Some(BackgroundWork::sweep(cycle, meant, Vec::new()));
         Ok(())
     }
 
-    async fn done(&mut self, done: Done) -> Result<()> {
-        self.work = None;
-        self.note_hung(None);
+    fn set_due(&mut self, missed: usize) {
+        self.round.set_due(&mut self.places, &self.works);
+        self.places.0.iter_mut().filter(|place| !place.outage.lasts()).for_each(|place| place.set_due(missed));
+    }
+
+    /// Begins what is to be done about databases of which nothing is in hand; what waits longest comes first.
+    fn begin_what_waits(&mut self) {
+        let Daemon { works, places, resolved, .. } = self;
+        while !self.is_stopping {
+            let (now, has_room) = (Instant::now(), works.has_room());
+            let idle = places.0.iter_mut().filter(|place| !works.is_at(&place.found.url));
+            let waiting = idle.filter_map(|place| Some((place.next_task(now)?, place)));
+            let waiting = waiting.filter(|((_, task), _)| has_room || *task == Task::Deliver);
+            let Some(((_, task), place)) = waiting.min_by_key(|((since, _), _)| *since) else { return };
+            let (options, found) = (&resolved.options, place.found.clone());
+            let cycle = &options.cycle;
+            let work = match task {
+                Task::Check => {
+                    let source = options.source(&found.url).filter(|_| !self.is_proven);
+                    Some(BackgroundWork::check(found, source, cycle.sweep.timeouts))
+                }
+                Task::Sweep => {
+                    if self.round == SweepRound::Due {
+                        self.round = SweepRound::Begun;
+                        works.0.push(BackgroundWork::announce(cycle.clone(), None));
+                    }
+                    of_database(&found).in_scope(|| log_missed(place.take_due()));
+                    Some(BackgroundWork::sweep(task, cycle.sweep_of(&found.url), found))
+                }
+                Task::Reaction => place.reaction(options).map(|sweep| BackgroundWork::sweep(task, sweep, found)),
+                Task::Deliver | Task::Announce => {
+                    place.is_to_deliver = false;
+                    Some(BackgroundWork::deliver(cycle, found, self.timer.planned))
+                }
+            };
+            works.0.extend(work);
+        }
+    }
+
+    /// Says how a round has ended.
+    fn end_round(&mut self) {
+        let Some(swept) = self.round.end(&mut self.places, &self.works, self.is_stopping) else { return };
+        let done: Vec<&Summary> = swept.iter().filter_map(|swept| swept.as_ref().ok()).collect();
+        self.last = Some(last_of(&done, swept.len()));
+        let ended = Some((self.places.found(), swept));
+        let work = BackgroundWork::announce(self.resolved.options.cycle.clone(), ended);
+        if self.is_stopping {
+            work.cancel.set();
+        }
+        self.works.0.push(work);
+    }
+
+    fn done(&mut self, work: BackgroundWork, done: Done) -> Result<()> {
+        let (task, Some(found)) = (work.task, work.found) else { return Ok(()) };
         match done {
-            Done::Checked(looked) => self.checked(looked).await?,
-            Done::Swept(swept) => self.swept(&swept),
-            Done::Reacted(database, swept) => match (*swept, self.places.at(&database)) {
+            Done::Checked(grace) => self.checked(&found.url, grace)?,
+            Done::Swept(swept) if task == Task::Sweep => self.swept(&found.url, *swept),
+            Done::Swept(swept) => match (*swept, self.places.at(&found.url)) {
                 (Ok(swept), Some(place)) => place.reacted(&swept),
                 (Err(error), Some(place)) => place.failed(&error),
                 (_, None) => {}
             },
-            Done::Delivered(delivered) => {
-                // If the database is away, the next sweep says so.
-                for error in delivered.iter().filter_map(|delivered| delivered.as_ref().err()) {
-                    debug!("{}", redact(&format!("{error:#}")));
-                }
-            }
+            // If the database is away, the next sweep says so.
+            Done::Delivered(Err(error)) => debug!("{}", redact(&format!("{error:#}"))),
+            Done::Delivered(Ok(_)) | Done::Announced => {}
+            Done::Panicked => self.panicked(task, &found),
+        }
+        Ok(())
+    }
+
+    fn panicked(&mut self, task: Task, found: &Found) {
+        let bug = "ended by a panic, which is a bug of sweep's";
+        match task {
             // The next one may do better; that there was one is counted, and on stderr.
-            Done::Panicked(Task::Sweep | Task::Reaction) => {
+            Task::Sweep | Task::Reaction => {
                 self.counted.failed += 1;
                 self.last = Some("failed".to_owned());
-                error!("the sweep ended by a panic, which is a bug of sweep's; the next one is not affected");
+                let panicked = || Err(unavailable("ended by a panic").into());
+                self.places.at(&found.url).into_iter().for_each(|place| place.swept = Some(panicked()));
+                of_database(found).in_scope(|| error!("the sweep {bug}; the next one is not affected"));
             }
-            Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
-            Done::Panicked(Task::Check) => {
-                for place in self.places.0.iter_mut().filter(|place| place.is_new() || place.outage.lasts()) {
+            Task::Check => {
+                if let Some(place) = self.places.at(&found.url) {
                     place.outage.note_silence();
                 }
-                error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
+                of_database(found).in_scope(|| error!("the look at the database {bug}; it is repeated"));
             }
+            Task::Deliver | Task::Announce => error!("delivering {bug}"),
         }
-        if self.work.is_none() && !self.is_stopping {
-            self.check(|place| place.is_new() && !place.outage.lasts());
-        }
-        Ok(())
     }
 
-    /// What is in order again is swept at once, and at the start if that is wanted. A daemon that each database refuses
-    /// at the start has nothing to wait for, and ends.
-    async fn checked(&mut self, looked: Vec<(Url, Result<Duration>)>) -> Result<()> {
-        let is_first = !self.is_proven;
-        let (mut due, mut refused) = (Vec::new(), Vec::new());
-        for (database, grace) in looked {
-            let Some(place) = self.places.at(&database) else { continue };
-            match grace.map(|grace| place.in_order(grace)) {
-                Ok(was_away) => {
-                    self.is_proven = true;
-                    if was_away || is_first && self.resolved.options.at_start {
-                        due.push(database);
-                    }
+    /// What is in order again is swept at once. A daemon that each database refuses at the start has nothing to wait
+    /// for, and ends.
+    fn checked(&mut self, database: &Url, grace: Result<Duration>) -> Result<()> {
+        let (is_only, is_first) = (self.places.0.len() == 1, !self.is_proven);
+        let Some(place) = self.places.at(database) else { return Ok(()) };
+        match grace {
+            Ok(grace) => {
+                let was_away = place.in_order(grace);
+                self.is_proven = true;
+                match was_away {
+                    true if is_only => self.set_due(0),
+                    true => place.set_due(0),
+                    false => {}
                 }
-                Err(error) if is_first && conclusion_of(&error) != Conclusion::Unavailable => {
-                    refused.push((database, error));
-                }
-                Err(error) => place.failed(&error),
             }
+            Err(error) if is_first && conclusion_of(&error) != Conclusion::Unavailable => place.refuses(error),
+            Err(error) => place.failed(&error),
         }
-        if refused.len() == self.places.0.len() {
-            return Err(self.places.refusal(refused));
-        }
-        refused.iter().for_each(|(database, error)| self.failed(database, error));
         self.places.listen(&self.resolved.options)?;
-        if !self.is_stopping && !due.is_empty() {
-            self.sweep_some(&due).await?;
-        }
-        Ok(())
+        self.places.refusal().map_or(Ok(()), Err)
     }
 
-    fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
-        let away = self.places.urls(Outage::lasts);
-        for (database, swept) in swept {
-            let is_interrupted = conclusion_of_sweep(swept).is_interruption();
-            match swept {
-                Ok(summary) => {
-                    self.is_proven = true;
-                    self.places.at(database).into_iter().for_each(|place| place.swept(summary));
-                    let counter =
-                        if is_interrupted { &mut self.counted.interrupted } else { &mut self.counted.completed };
-                    *counter += 1;
-                }
-                // The sweep was not begun.
-                Err(_) if is_interrupted || away.contains(database) => {}
-                Err(error) => {
-                    self.failed(database, error);
-                    self.counted.failed += 1;
-                }
+    fn swept(&mut self, database: &Url, swept: Result<Summary>) {
+        let is_interrupted = conclusion_of_sweep(&swept).is_interruption();
+        match &swept {
+            Ok(_) if is_interrupted => self.counted.interrupted += 1,
+            Ok(_) => self.counted.completed += 1,
+            Err(_) if is_interrupted => {}
+            Err(_) => self.counted.failed += 1,
+        }
+        self.is_proven |= swept.is_ok();
+        let Some(place) = self.places.at(database) else { return };
+        match &swept {
+            Ok(summary) => {
+                place.swept(summary);
+                place.is_to_deliver = summary.has_pending_notifications;
             }
+            Err(_) if is_interrupted => {}
+            Err(error) => place.failed(error),
         }
-        let done: Vec<&Summary> = swept.iter().filter_map(|(_, swept)| swept.as_ref().ok()).collect();
-        self.last = Some(last_of(&done, swept.len()));
-    }
-
-    fn failed(&mut self, database: &Url, error: &Error) {
-        self.places.at(database).into_iter().for_each(|place| place.failed(error));
+        place.swept = Some(swept);
     }
 
     fn receive(&mut self, database: &Url, news: News) {
         let Some(place) = self.places.at(database) else { return };
         let heard = place.receive(news);
         self.counted.run_ends += heard as u64;
-        if let Some(work) = self.work.as_ref().filter(|work| 0 < heard && work.task == Task::Deliver) {
+        if let Some(work) = self.works.of(database).filter(|work| 0 < heard && work.task == Task::Deliver) {
             // A destination that does not answer takes its time.
             work.cancel.set();
         }
     }
 
-    /// Looks at the issues and steps that are due of one database.
-    fn react(&mut self) {
-        let (options, now) = (&self.resolved.options, Instant::now());
-        let is_due = |place: &&mut Place| place.react_at().is_some_and(|at| at <= now);
-        if let Some(place) = self.places.0.iter_mut().find(is_due) {
-            let found = place.found.clone();
-            self.work = place.reaction(options).map(|sweep| BackgroundWork::react(sweep, found));
-        }
-    }
-
-    /// Begins no new sweep; the one in hand finishes what it has in hand. A look at a database is not waited for.
+    /// Begins no new sweep; those in hand finish what they have in hand. A look at a database is not waited for.
     fn stop(&mut self) {
-        info!("asked to end{}", if self.work.is_some() { ": waiting for what is in hand" } else { "" });
+        info!("asked to end{}", if self.works.0.is_empty() { "" } else { ": waiting for what is in hand" });
         self.is_stopping = true;
         self.service_manager.stopping();
-        self.work = self.work.take().filter(|work| work.task != Task::Check);
-        self.work.iter().for_each(|work| work.cancel.set());
+        self.works.0.retain(|work| work.task != Task::Check);
+        self.works.0.iter().for_each(|work| work.cancel.set());
+        for place in &mut self.places.0 {
+            place.take_due();
+        }
     }
 
     /// Reads the settings again. Wrong ones are no reason to end: the old ones stay.
@@ -408,64 +401,50 @@ impl Daemon {
         self.resolved.log_changes(&resolved);
         self.resolved = resolved;
         self.ticks = self.service_manager.ticks(self.resolved.options.hung_after());
-        let is_moved = self.places.find(&self.resolved.options) != self.places.found();
-        match self.work.as_ref().map(|work| work.task) {
-            // What it looks at is swept no more.
-            Some(Task::Check) if is_moved => self.check(|_| true),
-            None => self.check(|place| place.is_new() || place.outage.lasts()),
-            Some(_) => {}
-        }
+        self.places.find(&self.resolved.options);
+        self.places.0.iter_mut().for_each(|place| place.outage.retry());
         self.plan().await?;
         self.begin_to_wait()
     }
 
     async fn tick(&mut self) -> Result<()> {
         let limit = self.resolved.options.hung_after();
-        let silent_for = self.work.as_mut().map(BackgroundWork::silent_for);
-        let hung_for = silent_for.filter(|silent| limit < *silent);
-        self.note_hung(hung_for);
+        let hung = self.works.most_silent().filter(|(silent, _)| limit < *silent);
+        self.note_hung(hung.as_ref());
         // decisions.md#the-watchdog
-        if hung_for.is_none() {
+        if hung.is_none() || 1 < self.places.0.len() {
             self.service_manager.feed();
         }
-        if self.work.is_none() && IDLE <= self.idled_at.elapsed() {
+        if !self.is_stopping && IDLE <= self.idled_at.elapsed() {
             self.idled_at = Instant::now();
             self.idle().await?;
         }
         Ok(())
     }
 
-    fn note_hung(&mut self, hung_for: Option<Duration>) {
-        match (self.counted.hung_for, hung_for) {
-            (None, Some(time)) => {
-                let time = HumanDuration(chrono::TimeDelta::from_std(time).unwrap_or_default());
-                error!("the sweep in hand has made no progress for {time}");
+    fn note_hung(&mut self, hung: Option<&(Duration, Found)>) {
+        match (self.counted.hung_for, hung) {
+            (None, Some((time, found))) => {
+                let time = HumanDuration(chrono::TimeDelta::from_std(*time).unwrap_or_default());
+                of_database(found).in_scope(|| error!("the sweep in hand has made no progress for {time}"));
             }
             (Some(_), None) => info!("the sweep that made no progress goes on, or has ended"),
             (None, None) | (Some(_), Some(_)) => {}
         }
-        self.counted.hung_for = hung_for;
+        self.counted.hung_for = hung.map(|(time, _)| *time);
     }
 
-    /// Between two sweeps delivers what waits. A clock that was set back would have it wait for what was planned by the
+    /// Delivers what waits, now and then. A clock that was set back would have it wait for what was planned by the
     /// wrong time.
     async fn idle(&mut self) -> Result<()> {
         if self.timer.is_planned_too_late(&self.resolved.options.schedule) {
             warn!("the clock was set back: the next sweep is planned anew");
             self.plan().await?;
         }
-        let (cycle, databases) = (&self.resolved.options.cycle, self.places.urls(|outage| !outage.lasts()));
-        if !databases.is_empty() && !cycle.notify.destinations().is_empty() {
-            self.work = Some(BackgroundWork::deliver(cycle, databases, self.timer.planned));
+        if !self.resolved.options.cycle.notify.destinations().is_empty() {
+            self.places.0.iter_mut().for_each(|place| place.is_to_deliver = true);
         }
         Ok(())
-    }
-}
-
-async fn ended(work: &mut Option<BackgroundWork>) -> Done {
-    match work {
-        Some(work) => work.ended().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a sweep found and did, printed: streamed as JSON, or as a table at the end.
 //!
-//! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept. Of
-//! several databases each is reported under its name, or why it is not, and at the end for people what all came to.
+//! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
 //! docs/json.md describes every field for programs.
 
 pub mod attention;
@@ -11,31 +10,31 @@ pub mod grid;
 pub mod page;
 mod progress;
 mod request;
+pub mod several;
 pub mod status;
 mod table;
 pub mod work_list;
 
 use std::io::{ErrorKind, Write};
 
-use anyhow::{Error, Result};
+use anyhow::Error;
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::conclusion::{Conclusion, conclusion_of};
+use crate::conclusion::Conclusion;
 use crate::rules::Kind;
 use crate::store::Label;
 use crate::store::work::exemptions::Exempted;
-use crate::store::work::ledger::SweepEnd;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Cancel, Examined, Observer, Summary, Tally};
-use crate::sweep::{Heading, Mode, SCHEMA};
+use crate::sweep::{Heading, Mode};
 use crate::text::redact;
 use progress::ProgressLine;
 pub use request::{Answered, ByHost, ask_named};
+use table::Table;
 pub use table::{Detail, told};
-use table::{Table, done_and_left};
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -53,13 +52,17 @@ pub enum Format {
 /// Prints a sweep while it goes on. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on
 /// and nothing more is printed.
 pub struct Report<'a> {
+    format: Format,
+    detail: Detail,
     printer: Printer,
     writer: &'a mut (dyn Write + Send),
     /// Why nothing more is printed.
     failure: Option<std::io::Error>,
     progress: ProgressLine,
-    /// None: one database is swept.
-    several: Option<Several>,
+    /// What the database is called, if it is one of several.
+    name: Option<String>,
+    /// What the sweep came to, as far as it got.
+    ended: Option<(Tally, Mode)>,
 }
 
 /// How far a report is, in each of its formats.
@@ -67,18 +70,6 @@ enum Printer {
     Table(Box<Table>),
     Json { first: bool },
     Ndjson,
-}
-
-/// How far a report of several databases is.
-#[derive(Default)]
-struct Several {
-    /// What the database is called that is swept now.
-    name: String,
-    /// How many have begun.
-    begun: usize,
-    failed: usize,
-    total: Tally,
-    is_dry_run: bool,
 }
 
 impl<'a> Report<'a> {
@@ -89,12 +80,8 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        Report { printer, writer, failure: None, progress: ProgressLine::hidden(), several: None }
-    }
-
-    /// Makes it a report of several databases, one after the other.
-    pub fn of_several(self) -> Report<'a> {
-        Report { several: Some(Several::default()), ..self }
+        let progress = ProgressLine::hidden();
+        Report { format, detail, printer, writer, failure: None, progress, name: None, ended: None }
     }
 
     /// Shows on a terminal how far the sweep is, and whether it was asked to end.
@@ -115,8 +102,8 @@ impl<'a> Report<'a> {
     /// its fields.
     fn line(&self, of: &str, object: &impl Serialize) -> String {
         let mut line = json!({ "type": of });
-        if let Some(several) = &self.several {
-            line["database_name"] = json!(several.name);
+        if let Some(name) = &self.name {
+            line["database_name"] = json!(name);
         }
         if let (Value::Object(line), Value::Object(fields)) = (&mut line, json!(object)) {
             line.extend(fields);
@@ -131,69 +118,19 @@ impl<'a> Report<'a> {
     }
 
     /// Ends the report, and tells whether all of it could be printed. A reader that has gone is no failure.
-    pub fn written(mut self) -> std::io::Result<()> {
-        if let Some(Several { begun, failed, total, is_dry_run, .. }) = self.several {
-            let ended = if failed == 0 { SweepEnd::Completed } else { SweepEnd::Failed };
-            let text = match &self.printer {
-                Printer::Table(_) => {
-                    let totals = format!("{}. {}", databases(begun, failed), done_and_left(total, is_dry_run, ended));
-                    format!("\n{}\n", totals.bold())
-                }
-                Printer::Json { .. } => "\n]}\n".to_owned(),
-                Printer::Ndjson => String::new(),
-            };
-            self.print(&text);
-        }
+    pub fn written(self) -> std::io::Result<()> {
         let failure = self.failure.filter(|error| error.kind() != ErrorKind::BrokenPipe);
         failure.map_or(Ok(()), Err)
     }
 }
 
 impl Observer for Report<'_> {
-    fn database(&mut self, name: &str) {
-        let Some(several) = &mut self.several else { return };
-        several.name = redact(name);
-        several.begun += 1;
-        let is_first = several.begun == 1;
-        let text = match &mut self.printer {
-            Printer::Table(table) => {
-                **table = Table::of(table.detail);
-                heading(is_first, &several.name)
-            }
-            Printer::Json { first } => {
-                *first = true;
-                let begin = match is_first {
-                    true => format!("{{\n  \"schema\": {SCHEMA},\n  \"databases\": [\n"),
-                    false => ",\n".to_owned(),
-                };
-                format!("{begin}{{\n  \"database_name\": {},", json!(several.name))
-            }
-            Printer::Ndjson => String::new(),
-        };
-        self.print(&text);
-    }
-
-    fn database_ends(&mut self, swept: &Result<Summary>) {
-        let Some(several) = &mut self.several else { return };
-        let unswept = swept.as_ref().ok().and_then(Summary::failure).map(Error::new);
-        let failed = swept.as_ref().err().or(unswept.as_ref());
-        several.failed += usize::from(failed.is_some());
-        let end = ended(failed, swept.as_ref().map_or_else(conclusion_of, |summary| summary.conclusion));
-        let text = match (&self.printer, swept) {
-            (Printer::Table(_), Ok(_)) => String::new(),
-            (Printer::Table(_), Err(error)) => failure(error),
-            (Printer::Json { .. }, _) => format!("\n{}\n}}", fields(&end)),
-            (Printer::Ndjson, _) => self.line("database", &end),
-        };
-        self.print(&text);
-    }
-
     fn begins(&mut self, heading: &Heading) {
         let heading = heading.redacted();
         let text = match &self.printer {
             Printer::Table(_) => String::new(),
             Printer::Json { .. } => {
-                let begin = if self.several.is_some() { "" } else { "{" };
+                let begin = if self.name.is_some() { "" } else { "{" };
                 format!("{begin}\n{},\n  \"subjects\": [", fields(&heading))
             }
             Printer::Ndjson => self.line("heading", &heading),
@@ -202,7 +139,7 @@ impl Observer for Report<'_> {
     }
 
     fn kind(&mut self, kind: Kind) {
-        self.progress.begin(kind);
+        self.progress.begin(kind.plural());
     }
 
     fn wants_counts(&self) -> bool {
@@ -227,18 +164,14 @@ impl Observer for Report<'_> {
         self.print(&text);
     }
 
-    /// Several databases are added up, also with one that could not be swept to its end.
     fn ends(&mut self, summary: &Summary) {
         self.progress.bar.finish_and_clear();
-        if let Some(several) = &mut self.several {
-            several.total = several.total.plus(summary.total());
-            several.is_dry_run = summary.heading.mode == Mode::DryRun;
-        }
+        self.ended = Some((summary.total(), summary.heading.mode));
         let text = match &self.printer {
             Printer::Table(table) => table.render(summary),
             Printer::Json { first } => {
                 let bracket = if *first { "]" } else { "\n  ]" };
-                let end = if self.several.is_some() { "," } else { "\n}\n" };
+                let end = if self.name.is_some() { "," } else { "\n}\n" };
                 format!("{bracket},\n{}{end}", fields(&summary_document(summary)))
             }
             Printer::Ndjson => self.line("summary", &summary_document(summary)),

@@ -70,8 +70,8 @@ pub(crate) use plan::Plan;
 use quarantine::Failures;
 pub(crate) use scan::{Ahead, Scan, look_ahead};
 pub use summary::{
-    Deferred, Examined, Fault, Heading, KindReport, Mode, Observer, Outcome, Progress, SCHEMA, StopReason, Stuck,
-    Summary,
+    Deferred, Examined, Fault, Heading, KindReport, Mode, Observer, Observers, Outcome, Progress, SCHEMA, StopReason,
+    Stuck, Summary,
 };
 use workers::Workers;
 

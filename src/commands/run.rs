@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use super::terminal::{is_confirmed, is_interactive, prompt};
 use crate::conclusion::{Conclusion, some_failed, usage};
 use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged, sweep_apart};
+use crate::report::several::Reports;
 use crate::report::{Detail, Format, Report};
 use crate::rules::display::counted;
 use crate::settings::{Environment, Settings, SweepFlags};
@@ -28,9 +29,10 @@ pub fn run(flags: SweepFlags, format: Format, loudness: Loudness, environment: &
     let cancel = Cancel::on_signals()?;
     let report = with_progress(report, loudness, &cancel);
     if !is_one {
-        let (databases, mut report) = (databases.find(), report.of_several());
-        let swept = cycle::run_each(&cycle, &databases, &[], &cancel, &mut report);
-        refuse_unwritten(report)?;
+        let databases = databases.find();
+        let reports = Reports::of(report, databases.len());
+        let swept = cycle::run_each(&cycle, &databases, &cancel, &reports);
+        refuse_unwritten(reports.written())?;
         let swept = databases.iter().zip(swept).map(|(database, swept)| logged(database, swept));
         return Ok(Conclusion::gravest(swept.map(|swept| conclusion_of_sweep(&swept))));
     }
@@ -61,12 +63,12 @@ fn with_progress<'a>(report: Report<'a>, loudness: Loudness, cancel: &Cancel) ->
 /// Sweeps, and fails if the report could not be printed, or not all kinds could be swept.
 fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Cancel) -> Result<Summary> {
     let summary = cycle::run(options, cancel, &mut report)?;
-    refuse_unwritten(report)?;
+    refuse_unwritten(report.written())?;
     summary.failure().map_or(Ok(summary), |failure| Err(failure.into()))
 }
 
-fn refuse_unwritten(report: Report) -> Result<()> {
-    Ok(report.written().map_err(|error| some_failed(format!("the report could not be written: {error}")))?)
+fn refuse_unwritten(written: std::io::Result<()>) -> Result<()> {
+    Ok(written.map_err(|error| some_failed(format!("the report could not be written: {error}")))?)
 }
 
 /// A dry run on stderr: what it shows, whole, is the plan.
@@ -75,7 +77,7 @@ fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(
     let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness, cancel);
     let summary = sweep_apart(&Options { dry_run: true, ..options.sweep.clone() }, cancel, &mut report)?;
     let plan = report.plan(&summary).context("a dry run has no plan")?;
-    refuse_unwritten(report)?;
+    refuse_unwritten(report.written())?;
     Ok((summary.conclusion, plan))
 }
 

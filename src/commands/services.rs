@@ -42,7 +42,7 @@ pub fn mcp(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
     let url = find_database(environment)?;
     let Settings { cycle, .. } = Settings::resolve(SweepFlags::default(), environment)?;
     let options = McpOptions {
-        sweep: cycle.at(&url).sweep,
+        sweep: cycle.sweep_of(&url),
         step_stalled_after: table::step_stalled_after(environment)?,
         allows_changes: allow_changes,
         session,

@@ -39,8 +39,13 @@ pub struct Health {
 }
 
 impl Health {
-    /// Why the daemon is not well.
+    /// Why a restart may help. One of several databases that is silent is no reason to end the sweeps of the others.
     fn illness(&self) -> Option<String> {
+        self.hang().filter(|_| self.daemon.databases.len() < 2)
+    }
+
+    /// That a sweep does not get on.
+    fn hang(&self) -> Option<String> {
         let hung_for = Duration::from_secs(self.daemon.hung_for?.as_secs());
         Some(format!("a sweep has made no progress for {}", humantime::format_duration(hung_for)))
     }
@@ -54,7 +59,7 @@ impl Health {
             return Some("the database has not answered yet".to_owned());
         }
         let whys: Vec<String> = self.daemon.databases.iter().filter_map(unreadiness_of).collect();
-        if whys.is_empty() { self.illness() } else { Some(whys.join("\n")) }
+        if whys.is_empty() { self.hang() } else { Some(whys.join("\n")) }
     }
 }
 

@@ -12,6 +12,7 @@ use tracing::{debug, error, info, warn};
 
 use super::options::DaemonOptions;
 use super::run_ends::{Hearing, News, RunEndListener, RunEndQueue};
+use super::work::Task;
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::cycle::of_database;
 use crate::metrics::{Condition, DatabaseState};
@@ -70,25 +71,16 @@ impl Places {
         self.0.iter_mut().find(|place| place.found.url == *database)
     }
 
-    /// The databases that are away, which are asked now and then and not at the schedule's times; or the others: those
-    /// that answered when they were last asked, or were not asked yet.
-    pub fn urls(&self, is_meant: impl Fn(&Outage) -> bool) -> Vec<Url> {
-        self.0.iter().filter(|place| is_meant(&place.outage)).map(|place| place.found.url.clone()).collect()
-    }
-
     /// True if there is nothing that could be swept.
     pub fn are_away(&self) -> bool {
         self.0.iter().all(|place| place.outage.lasts())
     }
 
-    /// When a database that is away is asked next.
-    pub fn retry_at(&self) -> Option<Instant> {
-        self.0.iter().filter_map(|place| place.outage.retry_at()).min()
-    }
-
-    /// When the first issue or step is due of which a run has ended.
-    pub fn react_at(&self) -> Option<Instant> {
-        self.0.iter().filter_map(Place::react_at).min()
+    /// When a database of which nothing is in hand is to be asked again, or the first issue or step of it is due of
+    /// which a run has ended.
+    pub fn wake_at(&self, is_in_hand: impl Fn(&Url) -> bool) -> Option<Instant> {
+        let idle = self.0.iter().filter(|place| !is_in_hand(&place.found.url));
+        idle.filter_map(|place| place.outage.retry_at().or(place.react_at())).min()
     }
 
     /// The next news of runs that end, and of which database they are. The future may be dropped and asked for again.
@@ -117,18 +109,27 @@ impl Places {
         Ok(())
     }
 
-    /// Why the daemon cannot begin, if each database refuses it. The only database's reason says enough.
-    pub fn refusal(&mut self, mut refused: Vec<(Url, Error)>) -> Error {
+    /// When each database was looked at for the first time: why the daemon cannot begin, if each refuses it. What some
+    /// refuse is waited for. The only database's reason says enough.
+    pub fn refusal(&mut self) -> Option<Error> {
+        let is_unseen = |place: &Place| place.condition == Condition::Unknown && place.refusal.is_none();
+        if self.0.iter().any(is_unseen) {
+            return None;
+        }
+        if !self.0.iter().all(|place| place.refusal.is_some()) {
+            let refused = self.0.iter_mut().filter_map(|place| place.refusal.take().map(|why| (place, why)));
+            refused.for_each(|(place, why)| place.failed(&why));
+            return None;
+        }
+        let refused = self.0.iter_mut().filter_map(|place| Some((&place.found.name, place.refusal.take()?)));
+        let mut refused: Vec<(&Option<String>, Error)> = refused.collect();
         if refused.len() == 1 {
-            return refused.remove(0).1;
+            return Some(refused.remove(0).1);
         }
         let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
-        let each = refused.iter().map(|(database, error)| {
-            let name = self.at(database).and_then(|place| place.found.name.as_deref()).unwrap_or_default();
-            format!("{name}: {error:#}")
-        });
+        let each = refused.iter().map(|(name, error)| format!("{}: {error:#}", name.as_deref().unwrap_or_default()));
         let each: Vec<String> = each.collect();
-        Failure::new(gravest, each.join("; ")).into()
+        Some(Failure::new(gravest, each.join("; ")).into())
     }
 }
 
@@ -146,6 +147,14 @@ pub struct Place {
     held: Option<Vec<Portion>>,
     /// What went wrong the last time, so that it is said once.
     trouble: Option<String>,
+    /// Since when a sweep by the schedule is due, and how many more were due since.
+    due: Option<(Instant, usize)>,
+    /// How it was swept since this round of sweeps began.
+    pub swept: Option<Result<Summary>>,
+    /// Notifications may wait to be delivered.
+    pub is_to_deliver: bool,
+    /// Why it refused at the first look, while the others are looked at: if all do, the daemon ends.
+    refusal: Option<Error>,
 }
 
 impl Place {
@@ -159,6 +168,42 @@ impl Place {
             run_end_grace: None,
             held: Some(Vec::new()),
             trouble: None,
+            due: None,
+            swept: None,
+            is_to_deliver: false,
+            refusal: None,
+        }
+    }
+
+    /// A sweep by the schedule is due, and so many more were.
+    pub fn set_due(&mut self, missed: usize) {
+        let (since, before) = self.due.map_or((Instant::now(), 0), |(since, before)| (since, before + 1));
+        self.due = Some((since, before + missed));
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// The sweep that is due begins, or is not worth it: returns how many more were due.
+    pub fn take_due(&mut self) -> usize {
+        self.due.take().map_or(0, |(_, missed)| missed)
+    }
+
+    /// What is to be done now, and since when it waits.
+    pub fn next_task(&self, now: Instant) -> Option<(Instant, Task)> {
+        if self.outage.lasts() {
+            return self.outage.retry_at().filter(|at| *at <= now).map(|at| (at, Task::Check));
+        }
+        match (self.refusal.is_some(), self.condition, self.due) {
+            (true, ..) => None,
+            (false, Condition::Unknown, _) => Some((self.outage.retry_at, Task::Check)),
+            (false, _, Some((since, _))) => Some((since, Task::Sweep)),
+            (false, _, None) if self.is_new() => Some((self.outage.retry_at, Task::Check)),
+            (false, _, None) => match self.react_at().filter(|at| *at <= now) {
+                Some(at) => Some((at, Task::Reaction)),
+                None => self.is_to_deliver.then_some((now, Task::Deliver)),
+            },
         }
     }
 
@@ -290,11 +335,18 @@ impl Place {
         self.held = held.map(|held| held.concat());
     }
 
+    /// The database refuses to be looked at, and none could be swept until now.
+    pub fn refuses(&mut self, why: Error) {
+        self.take_due();
+        self.refusal = Some(why);
+    }
+
     /// Waits for a database that is away. What else is wrong is said once, and the next sweep tries again.
     pub fn failed(&mut self, error: &Error) {
         let why = redact(&format!("{error:#}"));
         if conclusion_of(error) == Conclusion::Unavailable {
             self.condition = Condition::Gone;
+            self.take_due();
             return match self.outage.note_silence() {
                 true => self.log(|| error!("the database is unavailable, waiting: {why}")),
                 false => self.log(|| debug!("the database is still unavailable: {why}")),
@@ -351,6 +403,11 @@ impl Outage {
     /// goes is not logged every second.
     pub fn end(&mut self) -> Option<(Duration, u32)> {
         self.since.take().map(|since| (since.elapsed(), self.tries + 1))
+    }
+
+    /// Has the database asked at once.
+    pub fn retry(&mut self) {
+        self.retry_at = Instant::now();
     }
 
     /// Begins the delays of the next outage anew.

@@ -82,22 +82,29 @@ impl Timer {
         }
     }
 
-    /// Logs how many times of the schedule have passed since the planned one: the sweep that begins now makes up for
-    /// them.
-    pub fn log_missed(&self, schedule: &Schedule) {
+    /// How many times of the schedule have passed since the planned one: up to a thousand.
+    pub fn missed(&self, schedule: &Schedule) -> usize {
         let now = now();
         let later = self.planned.into_iter().flat_map(|planned| schedule.after(planned));
-        match later.take_while(|at| *at <= now).take(1000).count() {
-            0 => {}
-            1000 => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
-            1 => info!("1 more was due meanwhile: this sweep makes up for it"),
-            missed => info!("{missed} more were due meanwhile: this sweep makes up for it"),
-        }
+        later.take_while(|at| *at <= now).take(MISSED_MAX).count()
     }
 
     /// True if the schedule has a time before the planned one: the clock was set back since.
     pub fn is_planned_too_late(&self, schedule: &Schedule) -> bool {
         schedule.next(now()).is_some_and(|next| Some(next) < self.planned)
+    }
+}
+
+/// More are not counted.
+const MISSED_MAX: usize = 1000;
+
+/// Logs for how many times of the schedule the sweep that begins now makes up.
+pub fn log_missed(missed: usize) {
+    match missed {
+        0 => {}
+        1 => info!("1 more was due meanwhile: this sweep makes up for it"),
+        MISSED_MAX.. => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
+        missed => info!("{missed} more were due meanwhile: this sweep makes up for it"),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::rules::Kind;
 use crate::sweep::Cancel;
 
 /// Shown when stderr is a terminal, and the sweep takes longer than a moment.
@@ -15,7 +15,7 @@ pub struct ProgressLine {
     pub bar: ProgressBar,
     /// None: nobody wants it.
     cancel: Option<Cancel>,
-    is_begun: bool,
+    is_begun: AtomicBool,
 }
 
 /// A sweep that is over sooner is seen by its report.
@@ -27,7 +27,7 @@ const KNOWN: &str = "{spinner} {msg}: {human_pos} of {human_len}, {rate}/s{left}
 
 impl ProgressLine {
     pub fn hidden() -> ProgressLine {
-        ProgressLine { bar: ProgressBar::hidden(), cancel: None, is_begun: false }
+        ProgressLine { bar: ProgressBar::hidden(), cancel: None, is_begun: AtomicBool::new(false) }
     }
 
     /// Beside a report on stdout: one that is no table is printed row by row, and at a terminal moves by itself.
@@ -40,15 +40,15 @@ impl ProgressLine {
         self.cancel.is_some()
     }
 
-    pub fn begin(&mut self, kind: Kind) {
+    pub fn begin(&self, what: &'static str) {
         if !self.is_wanted() {
             return;
         }
         self.bar.reset();
         self.bar.set_style(self.style(COUNTING));
-        self.bar.set_message(kind.plural());
+        self.bar.set_message(what);
         self.bar.enable_steady_tick(Duration::from_millis(100));
-        if !std::mem::replace(&mut self.is_begun, true) {
+        if !self.is_begun.swap(true, Ordering::Relaxed) {
             let bar = self.bar.clone();
             thread::spawn(move || {
                 thread::sleep(MOMENT);

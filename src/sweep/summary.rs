@@ -320,12 +320,6 @@ impl Mode {
 
 /// Hears of a sweep while it goes on, on the thread that runs it. `()` is one that does nothing.
 pub trait Observer {
-    /// The next one of several databases comes: what follows is of this one.
-    fn database(&mut self, _name: &str) {}
-
-    /// The database is over, or could not be swept.
-    fn database_ends(&mut self, _swept: &Result<Summary>) {}
-
     /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary
     /// alone.
     fn begins(&mut self, _heading: &Heading) {}
@@ -359,6 +353,20 @@ pub trait Observer {
 }
 
 impl Observer for () {}
+
+/// Hears of the sweeps of several databases, while they go on at the same time.
+pub trait Observers: Sync {
+    /// Has the database at this place swept, and hears of it, on the thread that asks for it.
+    fn hear(
+        &self,
+        place: usize,
+        name: &str,
+        sweep: impl FnOnce(&mut dyn Observer) -> Result<Summary>,
+    ) -> Result<Summary>;
+
+    /// As `Observer::has_failed`, of any of them.
+    fn has_failed(&self) -> bool;
+}
 
 /// How many steps a sweep has made: a page was read, or a subject examined. One that hangs makes none.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,7 @@ mod failover;
 mod few_connections;
 mod pgbouncer;
 mod silent_servers;
+mod stopped_servers;
 
 const DONE: i32 = 0;
 const SOME_FAILED: i32 = 1;

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::support::databases::{connect, run};
@@ -50,6 +51,29 @@ impl Server {
     /// Stops the server at once, like a crash.
     pub fn crash(&self) {
         script(&["stop", path(&self.directory), "immediate"]);
+    }
+
+    /// Stops all its processes where they are (SIGSTOP): to the network all is well, and nothing is answered.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// The postmaster first: it starts no other process then.
+    fn signal(&self, signal: Signal) {
+        let postmaster = self.read_file("data/postmaster.pid");
+        let postmaster = postmaster.lines().next().expect("a number").to_owned();
+        kill(&postmaster, signal);
+        for process in std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok) {
+            let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+            let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+            if parent == Some(postmaster.as_str()) {
+                kill(process.file_name().to_str().expect("a number"), signal);
+            }
+        }
     }
 
     pub fn restart(&self) {
@@ -115,8 +139,16 @@ impl Server {
     }
 }
 
+fn kill(process: &str, signal: Signal) {
+    // One that has ended meanwhile needs none.
+    let _ = kill_process(process.parse().ok().and_then(Pid::from_raw).expect("a process"), signal);
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
+        if std::thread::panicking() && self.directory.path().join("data/postmaster.pid").exists() {
+            self.thaw();
+        }
         let _ = Command::new(SCRIPT).args(["stop", path(&self.directory), "immediate"]).output();
     }
 }

@@ -238,15 +238,49 @@ fn the_status_shows_each_under_its_name_and_what_all_need() {
 
 #[test]
 fn a_signal_ends_it_after_what_is_in_hand_and_what_was_not_begun_is_named() {
-    let (mut first, directory) = (World::new(On::Postgres), files().expect("a directory"));
-    let agent = first.agent("idle");
-    first.orphans(&agent, 0..2000);
-    let second = board(directory.path(), "a.db");
-    let mut sweep = Daemon::start(at([first.url.as_str(), &second.url], &["--set", "connections=1"]));
-    sweep.says("continued");
+    let (mut worlds, directory) = ([(); 4].map(|()| World::new(On::Postgres)), files().expect("a directory"));
+    for world in &mut worlds {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..2000);
+    }
+    let urls = worlds.each_ref().map(|world| world.url.clone());
+    let last = board(directory.path(), "a.db");
+    let all = urls.iter().chain([&last.url]).map(String::as_str);
+    let mut sweep = Daemon::start(at(all, &["--set", "connections=1"]));
+    urls.iter().zip(&worlds).for_each(|(_, world)| drop(sweep.says(&format!("{}}}: issue", world.name()))));
     sweep.signal(Signal::TERM);
     let (code, out) = sweep.ended();
     assert!(code == 143 && out.contains("a.db\nnot begun: a signal came before"), "{code}: {out}");
-    assert_eq!(first.count("sweeps where ended = 'interrupted'"), 1);
-    assert_eq!(swept(&mut [second]), [(0, 0)]);
+    assert_eq!(worlds.map(|mut world| world.count("sweeps where ended = 'interrupted'")), [1; 4]);
+    assert_eq!(swept(&mut [last]), [(0, 0)]);
+}
+
+/// Two have much to do at the same time. The control: the lines of the log are mixed.
+#[test]
+fn what_is_said_of_one_is_not_mixed_with_another() {
+    let mut worlds = [(); 3].map(|()| World::new(On::Postgres));
+    for (place, world) in worlds.iter_mut().enumerate() {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..300 * (3 - place as u32));
+    }
+    let names = worlds.each_ref().map(|world| world.name().to_owned());
+    let urls = worlds.each_ref().map(|world| world.url.clone());
+    let all = |output: &str| at(urls.iter().map(String::as_str), &["--dry-run", "--output", output]).run().done();
+    let (json, lines) = (all("json"), all("ndjson"));
+    let reports = json.json()["databases"].as_array().cloned().expect("databases");
+    for (place, (report, name)) in reports.iter().zip(&names).enumerate() {
+        assert!(report["database_name"].as_str().is_some_and(|of| of.ends_with(name)), "{}", report["database_name"]);
+        assert_eq!(report["subjects"].as_array().map(Vec::len), Some(300 * (3 - place)));
+        assert_eq!(report["kinds"]["issues"]["continued"], 300 * (3 - place));
+    }
+    let of = |line: &str| names.iter().position(|name| line.contains(&format!("/{name}\""))).expect("a name");
+    let order: Vec<usize> = lines.out.lines().map(of).collect();
+    assert!(order.is_sorted() && order.len() == 1800 + 3 * 3, "{order:?}");
+    let log = at(urls.iter().map(String::as_str), &["-v", "--set", "connections=1"]).run().done().err;
+    let logged: Vec<usize> = log
+        .lines()
+        .filter(|line| line.contains("continued"))
+        .filter_map(|line| names.iter().position(|name| line.contains(name)))
+        .collect();
+    assert!(!logged.is_sorted(), "they were swept one after the other");
 }

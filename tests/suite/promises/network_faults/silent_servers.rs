@@ -103,11 +103,11 @@ fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
     orphan(&mut other);
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("sweep.prom");
-    let program = sweep(["--database", &url, "--database", &other.url, "--set", "deadline=20s"]);
+    let program = sweep(["--database", &url, "--database", &other.url, "--set", "deadline=5s"]);
     let began = Instant::now();
     let mut sweep = falls_silent(program.env("SWEEP_METRICS_FILE", &file), &proxy);
     assert_eq!(sweep.ended().0, UNAVAILABLE);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let name = format!("database{{127.0.0.1:{}/{}}}", proxy.port(), world.name());
     sweep.says(&format!("{name}: the database has fallen silent: no answer within 10s"));
     assert_eq!((other.count("sweeps"), other.count("wakes")), (1, 1));
@@ -131,7 +131,7 @@ fn a_receiver_that_hangs_takes_the_time_of_no_database() {
 #[test]
 fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
     let ((_world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
-    let flags = ["--database", &other.url, "--set", "deadline=12s"];
+    let flags = ["--database", &other.url, "--set", "deadline=1s"];
     let mut daemon = falls_silent(daemon(&url, EACH_SECOND, flags), &proxy);
     daemon.says("the database is unavailable, waiting: the database has fallen silent: no answer within 6s");
     let before = other.count("sweeps");
