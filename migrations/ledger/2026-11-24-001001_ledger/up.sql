@@ -31,7 +31,6 @@ create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index {{ own }}sweeps_whole on {{ own }}sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index {{ own }}sweeps_whole_by_shard on {{ own }}sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
-create index {{ own }}sweeps_at_work on {{ own }}sweeps (started_at) where not idle;
 create index {{ own }}sweeps_succeeded on {{ own }}sweeps (shards, shard, finished_at)
     where succeeded;
 

@@ -121,6 +121,12 @@ impl Id {
     pub fn generate() -> Id {
         Id(Uuid::now_v7().to_string())
     }
+
+    /// When it was made, if it was made so.
+    pub fn made_at(&self) -> Option<DateTime<Utc>> {
+        let (seconds, nanos) = Uuid::parse_str(&self.0).ok()?.get_timestamp()?.to_unix();
+        DateTime::from_timestamp(i64::try_from(seconds).ok()?, nanos)
+    }
 }
 
 /// What `MultiConnection` needs to know of a type that is not one of diesel's own.

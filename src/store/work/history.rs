@@ -46,8 +46,8 @@ pub fn first_of(days: i64, now: DateTime<Utc>) -> NaiveDate {
     (now - TimeDelta::days(days - 1)).date_naive()
 }
 
-/// The sums of the last so many days, of which today is the last. What a clock that was ahead has dated in the future is
-/// of none of them.
+/// The sums of the last so many days, of which today is the last. What a clock that was ahead has dated in the future
+/// is of none of them.
 pub fn of_last(days: &[DaySum], n: i64, now: DateTime<Utc>) -> impl Iterator<Item = &DaySum> {
     let (first, today) = (first_of(n, now).to_string(), first_of(1, now).to_string());
     days.iter().filter(move |sum| (&first..=&today).contains(&&sum.day))

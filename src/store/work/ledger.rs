@@ -3,7 +3,7 @@
 //! A subject has at most one open row: the last thing that sweep did about it, of which nothing has come yet. A new row
 //! settles the one before it; a recovery and a handover are settled from the start.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable};
@@ -137,10 +137,13 @@ pub fn open_of_deleted<S: Subject>() -> String {
     format!("kind = '{}' AND settled_at IS NULL AND {is_deleted}", S::KIND)
 }
 
-/// The first of these of which this database knows nothing.
+/// The first of these of which this database knows nothing. The row of one that began more than a day ago may have been
+/// removed: decisions.md#what-is-over
 pub fn unknown_sweep(db: &mut Db, ids: &[Id]) -> QueryResult<Option<Id>> {
     let known: Vec<Id> = sweeps::table.filter(sweeps::id.eq_any(ids)).select(sweeps::id).load(db)?;
-    Ok(ids.iter().find(|id| !known.contains(id)).cloned())
+    let yesterday = db.now()? - TimeDelta::days(1);
+    let is_young = |id: &Id| id.made_at().is_none_or(|at| yesterday < at);
+    Ok(ids.iter().find(|id| !known.contains(id) && is_young(id)).cloned())
 }
 
 /// Did the transaction that wrote this row commit?

@@ -22,7 +22,7 @@ pub struct Start {
     /// As `Db::identity`.
     pub database: String,
     pub now: DateTime<Utc>,
-    /// The newest sweeps that found something to do, the latest first; none if this role may not read them, as a dry run need not.
+    /// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
     pub newest_sweeps: Vec<Id>,
     /// When the ledger's newest row was written; none that cannot be read, and none for a dry run.
     pub newest_recovery: Option<DateTime<Utc>>,
@@ -44,9 +44,8 @@ impl Start {
     pub fn read(db: &mut Db, access: Access, kinds: &[Kind]) -> QueryResult<Start> {
         let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
         let now = db.dialect().clock();
-        let newest = format!(
-            "FROM sweeps WHERE started_at <= {now} AND NOT idle ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}"
-        );
+        let newest =
+            format!("FROM sweeps WHERE started_at <= {now} ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}");
         let list = db.dialect().either("string_agg(id::text, ',')", "group_concat(id)");
         let none = db.dialect().either("NULL::timestamptz", "NULL");
         let there = |kind: Kind| match kinds.contains(&kind) {

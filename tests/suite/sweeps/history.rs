@@ -105,7 +105,8 @@ on_each_host! {
             let day = expected.entry(at.date_naive().to_string()).or_default();
             day[0] += i64::from(action == "continue" && by == "null");
             // Reports are found at each of the looks; the last one comes too late.
-            for later in if action == "continue" && at.timestamp() % 86400 == 0 { vec![10, 180, 1200, 1500] } else { vec![] } {
+            let is_rescue = action == "continue" && at.timestamp() % 86400 == 0;
+            for later in if is_rescue { vec![10, 180, 1200, 1500] } else { vec![] } {
                 let run = world.issue_run(&issue, &agent, "succeeded", 5);
                 let began = at - TimeDelta::seconds(1);
                 let [began, ended] = [began, at + TimeDelta::minutes(later)]
@@ -123,7 +124,8 @@ on_each_host! {
             let [continued, in_vain] = expected.get(day["date"].as_str().expect("a date")).copied().unwrap_or_default();
             assert_eq!((&day["continued"], &day["false_rescues"]), (&continued.into(), &in_vain.into()), "{day}");
         }
-        assert!(before["days"].as_array().expect("days").iter().any(|day| 1 < day["false_rescues"].as_i64().unwrap_or(0)));
+        let in_vain = |day: &Value| 1 < day["false_rescues"].as_i64().unwrap_or(0);
+        assert!(before["days"].as_array().expect("days").iter().any(in_vain));
 
         world.let_upkeep_be_due();
         world.sweep();
@@ -179,7 +181,8 @@ mod upkeep {
             world.long_ledger(6_000);
             let mut db = world.connect_as_sweep();
             let mut sums = Vec::new();
-            let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, Task::SumRows, After::Off));
+            let task = Task::SumRows;
+            let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, After::Off));
             while next().expect("a step") {
                 sums.push(world.summed());
             }
@@ -229,7 +232,9 @@ mod upkeep {
             assert_eq!(world.summed(), 20);
             let (tasks, ahead) = (SUMMED.join("', '"), world.ago(-60 * 48));
             world.run("delete from ledger_days");
-            world.run(&format!("update upkeep set until = '1970-01-01T00:00:00.000Z', due_at = {ahead} where task in ('{tasks}')"));
+            world.run(&format!(
+                "update upkeep set until = '1970-01-01T00:00:00.000Z', due_at = {ahead} where task in ('{tasks}')"
+            ));
             world.sweep();
             assert_eq!(world.summed(), 20, "a clock that was ahead has put it off");
         }

@@ -21,8 +21,8 @@ impl World {
         let (id, at) = (Id::generate(), self.ago(days * DAY));
         let settled = if open { "null" } else { &at };
         self.run(&format!(
-            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, created_at, \
-                settled_at) values ('{id}', '{id}', '{kind}', '{subject}', '{action}', 'x', {at}, 1, {at}, {settled})"
+            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+                created_at, settled_at) values ('{id}', '{id}', '{kind}', '{subject}', '{action}', 'x', {at}, 1, {at}, {settled})"
         ));
         id
     }
@@ -32,7 +32,8 @@ impl World {
         let delivered = if delivered { &at } else { "null" };
         let subject = subject.map_or("null".to_owned(), |subject| format!("'{subject}'"));
         self.run(&format!(
-            "insert into notifications (id, destination, event, kind, subject_id, sweep_id, details, created_at, delivered_at)
+            "insert into notifications (id, destination, event, kind, subject_id, sweep_id, details, created_at, \
+                delivered_at)
              values ('{id}', 'slack', '{event}', 'issue', {subject}, '{id}', '{{}}', {at}, {delivered})"
         ));
         id
@@ -59,8 +60,9 @@ impl World {
 
     /// What the facts say of the past of each issue in progress, but for the moment at which they were read.
     fn pasts(&mut self) -> Vec<Option<String>> {
-        let facts = "subject_id || ' ' || coalesce(attempts, -1) || ' ' || attempts_last_day || ' ' || escalations_last_day || ' ' \
-            || coalesce(cast(episode_began_at as text), '') || ' ' || coalesce(cast(last_attempt_at as text), '') || ' ' || escalated";
+        let facts = "subject_id || ' ' || coalesce(attempts, -1) || ' ' || attempts_last_day || ' ' || \
+            escalations_last_day || ' ' || coalesce(cast(episode_began_at as text), '') || ' ' || \
+            coalesce(cast(last_attempt_at as text), '') || ' ' || escalated";
         self.texts(facts, "issue_facts where subject_id in (select subject_id from issue_subjects) order by subject_id")
     }
 
@@ -75,7 +77,8 @@ impl World {
                     for one in select c.oid from pg_class c where relkind in ('r', 'p') and not relispartition
                         and relnamespace in ('public'::regnamespace, 'sweep'::regnamespace)
                         and not (relnamespace = 'sweep'::regnamespace and relname in ({OWN})) loop
-                        execute format('create trigger no_deletion before delete on %s for each row execute function refuse_deletion()', one);
+                        execute format('create trigger no_deletion before delete on %s
+                            for each row execute function refuse_deletion()', one);
                     end loop;
                 end $guard$"
             ));
@@ -141,7 +144,10 @@ on_each_host! {
             let began = world.ago(150 * DAY);
             world.set("issues", &issue, &format!("started_at = {began}, created_at = {began}"));
             let mut random = n * 7_919 + 17;
-            let mut next = |below: i64| { random = (random * 1_103_515_245 + 12_345) % 2_147_483_648; (random >> 8) % below };
+            let mut next = |below: i64| {
+                random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+                (random >> 8) % below
+            };
             let mut days: Vec<i64> = (0..1 + next(6)).map(|_| next(140)).collect();
             days.sort_unstable_by(|one, other| other.cmp(one));
             for day in &days {
@@ -157,8 +163,8 @@ on_each_host! {
             }
         }
         let open = |world: &mut World| world.texts("subject_id", "open_recoveries order by subject_id");
-        let of_open = "recoveries r where exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id \
-            and o.settled_at is null)";
+        let of_open = "recoveries r where exists (select 1 from recoveries o where o.kind = r.kind \
+            and o.subject_id = r.subject_id and o.settled_at is null)";
         let before = (world.pasts(), open(world), world.count(of_open));
         let rows = world.count("recoveries");
 
@@ -192,7 +198,7 @@ mod databases {
 
             let of_old = format!("sweeps where started_at < {young}");
             assert_eq!(world.count(&format!("{of_old} and idle")), hours - 1 - i64::from(hours == 6));
-            assert_eq!(world.count(&format!("{of_old} and not idle")), 1, "a sweep that did something stays for its time");
+            assert_eq!(world.count(&format!("{of_old} and not idle")), 1, "what did something stays");
             assert_eq!(world.count("sweeps"), 12 + world.count(&of_old));
             let after = world.status_document()["sweeper"].clone();
             for field in ["state", "last_success_at", "interval_seconds", "sweeps"] {
@@ -215,8 +221,13 @@ mod databases {
             let agent = world.agent("idle");
             let subject = Id::generate();
             let (id, at) = match world.on {
-                On::Sqlite => ("printf('00000000-0000-4000-8000-%012d', n)", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-100 days', (-n) || ' seconds')"),
-                On::Postgres | On::Paperclip => ("md5(n::text)::uuid", "now() - interval '100 days' - n * interval '1 second'"),
+                On::Sqlite => (
+                    "printf('00000000-0000-4000-8000-%012d', n)",
+                    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-100 days', (-n) || ' seconds')",
+                ),
+                On::Postgres | On::Paperclip => {
+                    ("md5(n::text)::uuid", "now() - interval '100 days' - n * interval '1 second'")
+                }
             };
             world.run(&format!(
                 "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2500)
@@ -225,7 +236,8 @@ mod databases {
                  select {id}, {id}, 'issue', '{subject}', 'recover', 'x', {at}, 1, {at}, {at} from numbers"
             ));
             let mut db = world.connect_as_sweep();
-            let first = db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, Task::RemoveRecoveries, KEEP));
+            let task = Task::RemoveRecoveries;
+            let first = db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, KEEP));
             assert_eq!((first.expect("a step"), world.count("recoveries")), (true, 1_500));
             let issues = world.orphans(&agent, 0..20);
             world.let_upkeep_be_due();

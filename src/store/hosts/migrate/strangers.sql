@@ -44,7 +44,7 @@ here as (
     select 'function ' || identity, privilege_type, grantee
     from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
          pg_identify_object('pg_proc'::regclass, f.oid, 0)
-    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps', 'called by upkeep'))
 ), refusals (place, what, sentence) as (
     select place, identity, format(
         'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
