@@ -706,7 +706,8 @@ where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i
 create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
-        select * from (select w.created_at || w.detail as oldest from pending_wakes w where w.issue_id = i.id order by w.created_at limit 50) a_few
+        -- The order is by a column of the result: by another, all wakes would be read where a host's are the two halves of a union.
+        select oldest from (select * from (select w.created_at || w.detail as oldest, w.created_at from pending_wakes w where w.issue_id = i.id order by w.created_at limit 50) a_few)
         union all
         select * from (select w.created_at || w.detail from plans p join plan_steps s on s.plan_id = p.id
             join pending_wakes w on w.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant limit 50) a_few

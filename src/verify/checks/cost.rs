@@ -23,7 +23,7 @@ const BATCH: usize = 100;
 const ALONE: usize = 20;
 
 /// Characters of a statement that is named.
-pub(super) const STATEMENT_MAX: usize = 100;
+const STATEMENT_MAX: usize = 100;
 
 /// A view may name too many, but not those that are finished.
 const SURPLUS_MAX: usize = 100;
@@ -71,12 +71,10 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
     slow.sort_by_key(|measured| Reverse(measured.took));
     let mut evidence = Vec::new();
     for Measured { what, sql, took, most } in &slow {
-        let steps = trial.ask_of_host(|db| snapshot::slow_steps(db, sql));
-        let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
         evidence.push(format!(
-            "{what} took {}, expected at most {most:?}: `{}`, where the time goes: {plan}",
+            "{what} took {}, expected at most {most:?}: {}",
             in_milliseconds(*took),
-            cut(sql, STATEMENT_MAX)
+            statement_and_plan(trial, sql)
         ));
     }
     if !(STRANDED..=ids.len() + SURPLUS_MAX).contains(&nominated) {
@@ -91,6 +89,13 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Ruling> {
         evidence = growth(trial, kind, STRANDED, count)?;
     }
     Ok(Ruling::by_evidence(format!("{}: {}", kind.plural(), times.join(", ")), evidence))
+}
+
+/// Names a statement, and its dearest steps.
+pub(super) fn statement_and_plan(trial: &Trial, sql: &str) -> String {
+    let steps = trial.ask_of_host(|db| snapshot::slow_steps(db, sql));
+    let plan = steps.map_or_else(|error| format!("unknown: {error:#}"), |steps| steps.join("; "));
+    format!("`{}`, where the time goes: {plan}", cut(sql, STATEMENT_MAX))
 }
 
 /// Stranded for an hour, each of an agent of its own; and then this happened to each.

@@ -4,23 +4,22 @@
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 
-use super::cost::{STATEMENT_MAX, many};
+use super::cost::{many, statement_and_plan};
 use crate::rules::{Id, Kind};
 use crate::store::connect::snapshot;
 use crate::store::work::candidates::Part;
 use crate::store::{Access, DbConnection, Subject, for_kind};
-use crate::text::cut;
 use crate::verify::{Act, Made, Trial};
 
 /// How many more are stranded, and how many more are queued, each time.
 const MORE: usize = 1000;
-/// Of how many of each sort the facts are read.
+/// The number of each sort whose facts are read.
 const SAMPLE: usize = 5;
 /// How much more may be read for a subject beside so many more: half a row, or page, for each of them.
 const MORE_READ_MAX: u64 = MORE as u64 / 2;
 
 /// How much a sweep reads.
-struct Reading {
+struct RowsRead {
     candidates: u64,
     /// The most that is read for one subject, and for which one.
     facts: (u64, Id),
@@ -37,29 +36,29 @@ pub fn growth(trial: &mut Trial, kind: Kind, made: usize, finished: u32) -> Resu
     let bend_max = MORE as u64 * MORE_READ_MAX + 10 * u64::from(finished);
     let mut evidence = Vec::new();
     if bend_max < bend {
-        let select = snapshot::select_candidates(kind);
+        let statement = statement_and_plan(trial, &snapshot::select_candidates(kind));
         let counts = [none, first.candidates, second.candidates];
         evidence.push(format!(
             "{kind}_candidates reads {counts:?} rows and pages when {made}, {MORE} and {} are stranded: expected a \
-             straight line: `{select}`",
+             straight line: {statement}",
             2 * MORE
         ));
     }
     let (fewer, (more, id)) = (first.facts.0, &second.facts);
     if fewer + MORE_READ_MAX < *more {
-        let select = snapshot::select_facts(kind, std::slice::from_ref(id));
+        let statement = statement_and_plan(trial, &snapshot::select_facts(kind, std::slice::from_ref(id)));
         evidence.push(format!(
             "{kind}_facts of one reads {fewer} rows and pages when {MORE} are stranded, and {more} when {} are: \
-             expected no more than {MORE_READ_MAX} more: `{}`",
-            2 * MORE,
-            cut(&select, STATEMENT_MAX)
+             expected no more than {MORE_READ_MAX} more: {statement}",
+            2 * MORE
         ));
     }
     Ok(evidence)
 }
 
-/// Strands so many more, and has as many queued; a sweep continues the former. Reads candidates, and facts of each sort.
-fn more(trial: &mut Trial, kind: Kind, count: usize) -> Result<Reading> {
+/// Strands so many more, which a sweep continues, and has as many queued. Then candidates are read, and facts of each
+/// sort.
+fn more(trial: &mut Trial, kind: Kind, count: usize) -> Result<RowsRead> {
     let continued = many(trial, kind, count - SAMPLE, None)?;
     trial.sweep()?;
     let queued = trial.block(kind, Act::Queued);
@@ -71,7 +70,7 @@ fn more(trial: &mut Trial, kind: Kind, count: usize) -> Result<Reading> {
     for_kind!(kind, S => read::<S>(&mut db, &sample))
 }
 
-fn read<S: Subject>(db: &mut DbConnection, sample: &[Made]) -> Result<Reading> {
+fn read<S: Subject>(db: &mut DbConnection, sample: &[Made]) -> Result<RowsRead> {
     let mut dearest = None;
     for Made { id, .. } in sample {
         let select = snapshot::select_facts(S::KIND, std::slice::from_ref(id));
@@ -79,7 +78,7 @@ fn read<S: Subject>(db: &mut DbConnection, sample: &[Made]) -> Result<Reading> {
         let read = read.map_err(Error::from).with_context(|| format!("select from {}_facts", S::KIND))?;
         dearest = dearest.max(Some((read, id.clone())));
     }
-    Ok(Reading { candidates: candidates::<S>(db)?, facts: dearest.unwrap_or_default() })
+    Ok(RowsRead { candidates: candidates::<S>(db)?, facts: dearest.unwrap_or_default() })
 }
 
 fn candidates<S: Subject>(db: &mut DbConnection) -> Result<u64> {

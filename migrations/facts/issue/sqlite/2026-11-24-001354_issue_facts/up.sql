@@ -4,7 +4,8 @@
 create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
-        {{ a_few("select w.created_at || w.detail as oldest from pending_wakes w where w.issue_id = i.id order by w.created_at") }}
+        -- The order is by a column of the result: by another, all wakes would be read where a host's are the two halves of a union.
+        select oldest from ({{ a_few("select w.created_at || w.detail as oldest, w.created_at from pending_wakes w where w.issue_id = i.id order by w.created_at") }})
 {%- if steps %}
         union all
         {{ a_few("select w.created_at || w.detail from plans p join plan_steps s on s.plan_id = p.id

@@ -11,7 +11,7 @@ create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or {{ is_fresh("r.heard_of_at") }}))
+  and not ({{ is_in("r.id", "worked_steps r where (r.has_live_run or " ~ is_fresh("r.heard_of_at") ~ ")", "s.id") }})
   and not ({{ has_fresh_wake("plan_step_id", "s.id") }});
 
 create view step_candidates as
