@@ -4,9 +4,11 @@
 //! turns, and what counts is the ratio. A sweep is measured whole, from connecting to the last line of its report.
 
 mod boards;
+mod chart;
 mod databases;
 mod figures;
 mod fixtures;
+mod growth;
 mod idle;
 mod listen;
 mod memory;
@@ -72,6 +74,9 @@ fn main() -> Result<()> {
     }
     if wanted("boards") {
         boards::run(&server)?;
+    }
+    if wanted("growth") {
+        growth::run(&server)?;
     }
     if wanted("memory") {
         memory::run(&server)?;

@@ -1,0 +1,105 @@
+//! How the costs grow: with the issues of a database, with the rows of the ledger, and with what is stranded. No line
+//! may bend upwards. The table is drawn as docs/images/growth.svg too.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+
+use crate::chart::{self, Line};
+use crate::figures::{median, milliseconds, verdict};
+use crate::fixtures::Company;
+use crate::postgres::Server;
+use crate::sweep_all;
+
+const ISSUES: [u32; 4] = [10_000, 100_000, 1_000_000, 5_000_000];
+const LEDGER: [u32; 5] = [10_000, 50_000, 200_000, 1_000_000, 5_000_000];
+const STRANDED: [u32; 4] = [500, 2_000, 8_000, 32_000];
+/// Issues in progress, all healthy, beside which the ledger grows and the finished issues.
+const BUSY: u32 = 1_000;
+const ROUNDS: usize = 5;
+
+/// Rows of a ledger that ends a minute ago and has filled four weeks: of twenty rows, one escalates and nine recover.
+const ROWS: &str = "
+    insert into sweep.recoveries
+        (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, tenant, created_at, settled_at)
+    select gen_random_uuid(), md5('sweep ' || n / 500)::uuid, 'issue', md5('subject ' || n / 2)::uuid,
+           case when n % 2 = 1 then 'recover' when n % 20 = 0 then 'escalate' else 'continue' end, 'no live run', at, 1,
+           'tenant ' || n % 20, at, at + interval '10 minutes'
+    from (select n, now() - interval '1 minute' - interval '28 days' * n / :rows as at
+          from generate_series(:from, :rows - 1) n) numbered";
+
+pub fn run(server: &Server) -> Result<()> {
+    let lines = [of_issues(server)?, of_ledger(server)?, vec![of_stranded(server)?]].concat();
+    println!("\nGrowth, ms (median of {ROUNDS})");
+    for line in &lines {
+        let points = line.points.iter().map(|(count, ms)| format!("{count}: {ms:.0}")).collect::<Vec<_>>().join(", ");
+        println!("  {:44} {points}   bends upwards: {}", line.name, verdict(!line.bends_upwards()));
+    }
+    let picture = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/images/growth.svg");
+    std::fs::write(picture, chart::draw(&lines, "things in the database", "milliseconds"))?;
+    Ok(())
+}
+
+fn of_issues(server: &Server) -> Result<Vec<Line>> {
+    let mut lines = COMMANDS.map(|(name, _)| Line::new(format!("{name}, by issues")));
+    for issues in ISSUES {
+        server.create("growth", &Company::healthy(issues, BUSY))?;
+        measure(server, issues, &mut lines)?;
+    }
+    server.drop("growth")?;
+    Ok(lines.to_vec())
+}
+
+fn of_ledger(server: &Server) -> Result<Vec<Line>> {
+    let mut lines = COMMANDS.map(|(name, _)| Line::new(format!("{name}, by rows of the ledger")));
+    for rows in LEDGER {
+        server.create("growth", &Company::healthy(10_000, BUSY))?;
+        server.execute("growth", &ROWS.replace(":from", "0").replace(":rows", &rows.to_string()))?;
+        server.execute("growth", "vacuum analyze")?;
+        measure(server, rows, &mut lines)?;
+    }
+    server.drop("growth")?;
+    Ok(lines.to_vec())
+}
+
+fn of_stranded(server: &Server) -> Result<Line> {
+    let mut line = Line::new("a sweep that continues all, by what is stranded".to_owned());
+    for stranded in STRANDED {
+        server.create("template_growth", &Company::with_orphans(stranded, 4))?;
+        let round = |_| {
+            server.copy("template_growth", "growth")?;
+            let took = milliseconds(sweep_all(&server.url("growth"), 4)?);
+            let wakes = server.number("growth", "(select count(*) from sweep.wakes)")?;
+            ensure!(wakes == i64::from(stranded), "{wakes} of {stranded} were continued");
+            Ok(took)
+        };
+        let rounds: Result<Vec<f64>> = (0..3).map(round).collect();
+        line.points.push((stranded, median(rounds?)));
+    }
+    server.drop("growth")?;
+    server.drop("template_growth")?;
+    Ok(line)
+}
+
+const COMMANDS: [(&str, &[&str]); 2] = [("a sweep that finds nothing", &[]), ("sweep attention", &["attention"])];
+
+/// Times the commands at so many things. The first round does not count: the server reads its tables from the disk, and
+/// a sweep sums the ledger.
+fn measure(server: &Server, count: u32, lines: &mut [Line]) -> Result<()> {
+    for ((_, arguments), line) in COMMANDS.iter().zip(lines) {
+        let mut rounds = Vec::new();
+        for _ in 0..=ROUNDS {
+            server.execute("growth", "update sweep.wakes set created_at = clock_timestamp()")?;
+            let began = Instant::now();
+            let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
+            sweep.args(*arguments).args(["--database", &server.url("growth")]).stdout(Stdio::null());
+            let status = sweep.status()?;
+            rounds.push(milliseconds(began.elapsed()));
+            ensure!(status.success(), "sweep {arguments:?} ended with {status}");
+        }
+        line.points.push((count, median(rounds.split_off(1))));
+    }
+    Ok(())
+}
