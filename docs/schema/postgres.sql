@@ -37,7 +37,6 @@ create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
-create index sweeps_at_work on sweeps (started_at) where not idle;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 
@@ -1613,7 +1612,7 @@ where coalesce(n.delivered_at, n.dead_at) is not null
       when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
       else false end;
 
--- keep/postgres/2026-11-24-001409_remove_over
+-- keep/postgres/2026-11-24-001409_removal
 -- Removes what is over. It runs with the right of its owner, so a role that sweeps can delete nothing else, whatever it asks for.
 create function remove_over(relation text, after timestamptz, until timestamptz, over_before timestamptz) returns void
 language plpgsql security definer set search_path = sweep, pg_temp as $$

@@ -32,7 +32,6 @@ create index sweep_sweeps_started_at on sweep_sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweep_sweeps_whole on sweep_sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweep_sweeps_whole_by_shard on sweep_sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
-create index sweep_sweeps_at_work on sweep_sweeps (started_at) where not idle;
 create index sweep_sweeps_succeeded on sweep_sweeps (shards, shard, finished_at)
     where succeeded;
 

@@ -32,7 +32,6 @@ create index sweeps_started_at on sweeps (started_at);
 -- The questions of every sweep must not cost more as sweeps and their ledger grow.
 create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
-create index sweeps_at_work on sweeps (started_at) where not idle;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 
