@@ -62,7 +62,7 @@ pub fn list_attention(call: &Call, arguments: AttentionArguments) -> Result<Valu
     let database = Found::alone(options.database.clone());
     let page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
     let (scope, host_url) = (Scope { tenant, agent }, options.host_url.clone());
-    let mut request = OverviewRequest { scope, page, host_url, ..OverviewRequest::default() };
+    let mut request = OverviewRequest { scope, page, host_url };
     loop {
         let overview: Overview<Attention> = Overview::read_from(&database, &request, &options.timeouts)?;
         let rows = overview.part.items.len();

@@ -72,9 +72,9 @@ fn shown(world: &World) -> Value {
 }
 
 /// Moments at the edges of days, of which some are another day where the server is, and what was recorded at each.
-fn events() -> Vec<(DateTime<Utc>, &'static str, &'static str)> {
-    let midnight = Utc::now().date_naive().and_hms_opt(0, 0, 0).expect("midnight").and_utc();
-    let mut events = vec![(Utc::now() - TimeDelta::minutes(5), "continue", "null")];
+fn events(now: DateTime<Utc>) -> Vec<(DateTime<Utc>, &'static str, &'static str)> {
+    let midnight = now.date_naive().and_hms_opt(0, 0, 0).expect("midnight").and_utc();
+    let mut events = vec![(now - TimeDelta::minutes(5), "continue", "null")];
     for days in [2, 3, 6, 26, 27, 28] {
         let begins = midnight - TimeDelta::days(days);
         events.extend([
@@ -100,7 +100,7 @@ on_each_host! {
         world.set("issues", &issue, "status = 'done'");
         let runs = if world.on == On::Paperclip { "heartbeat_runs" } else { "runs" };
         let mut expected: BTreeMap<String, [i64; 2]> = BTreeMap::new();
-        for (at, action, by) in events() {
+        for (at, action, by) in events(world.db.now().expect("the time")) {
             world.recorded_at(&issue, action, at, by);
             let day = expected.entry(at.date_naive().to_string()).or_default();
             day[0] += i64::from(action == "continue" && by == "null");
@@ -209,7 +209,8 @@ mod upkeep {
             for _ in 0..2 {
                 let mut db = world.connect_as_sweep();
                 let summed = db.in_transaction(Access::Write, &Timeouts::default(), |db| {
-                    sum(db, Look::FIRST, DateTime::UNIX_EPOCH, Utc::now())
+                    let now = db.now()?;
+                sum(db, Look::FIRST, DateTime::UNIX_EPOCH, now)
                 });
                 summed.expect("sums");
             }

@@ -22,7 +22,8 @@ impl World {
         let settled = if open { "null" } else { &at };
         self.run(&format!(
             "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
-                created_at, settled_at) values ('{id}', '{id}', '{kind}', '{subject}', '{action}', 'x', {at}, 1, {at}, {settled})"
+                created_at, settled_at)
+             values ('{id}', '{id}', '{kind}', '{subject}', '{action}', 'x', {at}, 1, {at}, {settled})"
         ));
         id
     }
