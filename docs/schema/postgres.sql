@@ -12,7 +12,7 @@ create table host (
     database_id uuid not null default gen_random_uuid(),
     name text check (length(name) <= 100) not null,
     files jsonb check (length(files::text) <= 1000000),  -- the text of each file of the host's folder; null: the host is built in
-    relations jsonb check (length(relations::text) <= 100000) not null  -- the tables and views that there were after the migration
+    made jsonb check (length(made::text) <= 1000000) not null  -- what stood after the migration, each with its definition
 );
 
 create table sweeps (
@@ -66,6 +66,7 @@ create unique index recoveries_open on recoveries (kind, subject_id) where settl
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_by_wake on recoveries (kind, subject_id, wake_id) where wake_id is not null;
 create index recoveries_blocking on recoveries (kind, created_at, subject_id) where settled_at is null and blocked_subject;
+create index recoveries_by_tenant on recoveries (kind, tenant, created_at) where action not in ('recover', 'hand_over');
 create index recoveries_created_at on recoveries (created_at);
 
 -- What the ledger has recorded, summed by day: decisions.md#the-ledger-is-summed-once
@@ -180,6 +181,10 @@ select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
+
+-- What sweeps did, without what became of it. In the turns of a scan the tenant comes first for which nothing was done for the longest time.
+create view interventions as
+select kind, subject_id, tenant, created_at, settled_at from recoveries where action not in ('recover', 'hand_over');
 
 -- The exemptions of agents.
 create view agent_exemptions as
@@ -363,12 +368,12 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index issues_held on issues (checkout_run_id) where checkout_run_id is not null;
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_by_worker on runs (worker_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where plan_step_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where wake_id is not null and status in ('queued', 'scheduled_retry', 'running');
+create index runs_by_worker on runs (worker_id) where worker_id is not null and status in ('queued', 'scheduled_retry', 'running');
 create index workers_by_name on workers (name, started_at);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
-create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index wakes_pending_by_step on wakes (plan_step_id, created_at) where plan_step_id is not null and status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
 create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_ended on sessions (issue_id, tenant, agent_id, ended_at) where status = 'active' and ended_at is not null;
@@ -521,8 +526,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
-       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id), false) as is_ours
 from observed_runs r
 where r.issue_id is not null;
 
@@ -628,12 +633,17 @@ create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
 -- sweep's wakes that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+-- A scalar subquery is asked for each, by the wake's keys: joined, all wakes might be read.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
-where c.action = 'continue'
-  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
-  and not exists (select 1 from runs r where r.wake_id = w.id);
+from recoveries c
+where c.action = 'continue' and (
+    select w.id from wakes w join agents a on a.id = w.agent_id
+    where w.id = c.wake_id
+      and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+      and not exists (select 1 from runs r where r.wake_id = w.id)
+    limit 1
+) is not null;
 
 -- The sessions that work on an issue of their tenant: those of its assignee, and those without an agent.
 create view issue_sessions as
@@ -699,9 +709,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each issue with each wake.
-  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
-                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+  and not (i.id in (select unnest(array(select w.issue_id from pending_wakes w where w.issue_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -791,8 +799,10 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join issue_pending pending on pending.issue_id = i.id
-left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
-                      and not (o.blocked_subject and i.status = 'blocked')
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'issue' and o.subject_id = i.id and not (o.blocked_subject and i.status = 'blocked')
+) o on true
 -- One pass each over an issue's runs that have not ended, all its runs, its escalations and its continuations. The latest thousand runs tell enough.
 left join lateral (
     select bool_or(r.is_live) as has_live_run, max(case when r.lease_seconds is null and r.lost is null then r.heartbeat_at end) as heard_of_at, max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) as lost_run
@@ -860,10 +870,8 @@ create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > statement_timestamp() - make_interval(secs => 1)))
-  -- Two comparisons: of a `between` PostgreSQL expects so few rows that it would compare each step with each wake.
-  and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at > statement_timestamp() - make_interval(secs => 60) and (w.created_at > statement_timestamp()) is not true);
+  and not (s.id in (select unnest(array(select r.id from worked_steps r where (r.has_live_run or r.heard_of_at > statement_timestamp() - make_interval(secs => 1))))))
+  and not (s.id in (select unnest(array(select w.plan_step_id from pending_wakes w where w.plan_step_id is not null and w.created_at > statement_timestamp() - make_interval(secs => 60) and w.created_at <= statement_timestamp()))));
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
@@ -925,16 +933,16 @@ left join lateral (
         select w.created_at, w.detail from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
@@ -953,7 +961,10 @@ left join lateral (
     select bool_or(r.has_live_run) as has_live_run, max(r.heard_of_at) as heard_of_at, max(r.lost_run) as lost_run
     from worked_steps r where r.id = s.id
 ) unended on true
-left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'step' and o.subject_id = s.id and true
+) o on true
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),
@@ -1059,16 +1070,16 @@ select
     (select min(w.created_at) from (
         select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select w.id from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') order by w.created_at desc limit 25) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.issue_id = i.id offset 0) w
         union all select w.created_at, w.detail
         from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join lateral (
         select * from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50) t) t
         cross join lateral (
         select * from wakes o where o.plan_step_id = t.id and o.status in ('queued', 'deferred', 'claimed') order by o.created_at desc limit 5) o
-        cross join lateral (select * from pending_wakes w where w.id = o.id offset 0) w
+        cross join lateral (select * from pending_wakes w where w.id = o.id and w.plan_step_id = t.id offset 0) w
         -- The sessions that ended first, since a sweep relaunches these first.
         union all select c.created_at, 'the relaunch of session ' || substr(cast(o.id as text), 1, 8)
         from (
@@ -1119,7 +1130,10 @@ from sessions s
 left join agents a on a.id = s.agent_id
 -- A session's issue counts only if it is of the session's tenant.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
+left join lateral (
+    select (array_agg(o.id))[1] as id, max(o.action) as action, bool_or(o.blocked_subject) as blocked_subject, max(o.since) as since
+    from open_recoveries o where o.kind = 'session' and o.subject_id = s.id and true
+) o on true
 join session_episodes episode on episode.session_id = s.id;
 
 -- board/agents/2026-11-24-001400_agent_names
@@ -1560,7 +1574,27 @@ begin
     end loop;
 end $$;
 
--- keep/both/2026-11-24-001408_over
+-- take/all/2026-11-24-001408_statistics
+-- Has the server look at those of sweep's own tables that have changed since it last did: a plan that was made for empty tables compares each
+-- open row with each. Nobody is waited for, and a host's tables are left alone. decisions.md#statistics-of-sweeps-own-tables
+create function refresh_statistics() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    changed regclass;
+begin
+    for changed in
+        select oid from pg_class
+        where relnamespace = 'sweep'::regnamespace and relkind = 'r'
+          and pg_stat_get_mod_since_analyze(oid) >= least(1000 + greatest(reltuples, 0) / 10, 10000)
+    loop
+        execute format('analyze (skip_locked) %s', changed);
+    end loop;
+-- A managed server may deny the function that counts the changes.
+exception when insufficient_privilege then null;
+end $$;
+revoke execute on function refresh_statistics from public;
+comment on function refresh_statistics is 'called by sweeps';
+
+-- keep/both/2026-11-24-001409_over
 -- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
 -- `over_since`: since when they are over. decisions.md#what-is-over
 
@@ -1612,7 +1646,7 @@ where coalesce(n.delivered_at, n.dead_at) is not null
       when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
       else false end;
 
--- keep/postgres/2026-11-24-001409_removal
+-- keep/postgres/2026-11-24-001410_removal
 -- Removes what is over. It runs with the right of its owner, so a role that sweeps can delete nothing else, whatever it asks for.
 create function remove_over(relation text, after timestamptz, until timestamptz, over_before timestamptz) returns void
 language plpgsql security definer set search_path = sweep, pg_temp as $$

@@ -612,7 +612,7 @@ end $$;
 revoke execute on function take_issue from public;
 comment on function take_issue is 'called by sweeps';
 
--- keep/both/2026-11-24-001408_over
+-- keep/both/2026-11-24-001409_over
 -- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
 -- `over_since`: since when they are over. decisions.md#what-is-over
 

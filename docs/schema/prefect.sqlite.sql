@@ -762,7 +762,7 @@ select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, 
 from escalated_issues e
 left join board_texts t on t.reason = 'escalated';
 
--- keep/both/2026-11-24-001408_over
+-- keep/both/2026-11-24-001409_over
 -- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
 -- `over_since`: since when they are over. decisions.md#what-is-over
 

@@ -852,7 +852,7 @@ create view unattended_steps as
 select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from worked_steps r where r.id = s.id and (r.has_live_run or r.heard_of_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
+  and not (exists (select 1 from worked_steps r where (r.has_live_run or r.heard_of_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))) and r.id = s.id))
   and not (exists (select 1 from pending_wakes w where w.plan_step_id is not null and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 60)) and w.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') and w.plan_step_id = s.id));
 
 create view step_candidates as
@@ -1400,7 +1400,7 @@ select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, 
 from step_states w
 left join step_details d on d.subject_id = w.subject_id and d.reason = w.reason;
 
--- keep/both/2026-11-24-001408_over
+-- keep/both/2026-11-24-001409_over
 -- The rows of sweep's own that are over: nothing rests upon them but the past. `at`: their place in the order in which sweeps look at them;
 -- `over_since`: since when they are over. decisions.md#what-is-over
 
