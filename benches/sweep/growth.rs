@@ -20,16 +20,6 @@ const STRANDED: [u32; 4] = [500, 2_000, 8_000, 32_000];
 const BUSY: u32 = 1_000;
 const ROUNDS: usize = 5;
 
-/// Rows of a ledger that ends a minute ago and has filled four weeks: of twenty rows, one escalates and nine recover.
-const ROWS: &str = "
-    insert into sweep.recoveries
-        (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, tenant, created_at, settled_at)
-    select gen_random_uuid(), md5('sweep ' || n / 500)::uuid, 'issue', md5('subject ' || n / 2)::uuid,
-           case when n % 2 = 1 then 'recover' when n % 20 = 0 then 'escalate' else 'continue' end, 'no live run', at, 1,
-           'tenant ' || n % 20, at, at + interval '10 minutes'
-    from (select n, now() - interval '1 minute' - interval '28 days' * n / :rows as at
-          from generate_series(:from, :rows - 1) n) numbered";
-
 pub fn run(server: &Server) -> Result<()> {
     let lines = [of_issues(server)?, of_ledger(server)?, vec![of_stranded(server)?]].concat();
     println!("\nGrowth, ms (median of {ROUNDS})");
@@ -56,8 +46,7 @@ fn of_ledger(server: &Server) -> Result<Vec<Line>> {
     let mut lines = COMMANDS.map(|(name, _)| Line::new(format!("{name}, by rows of the ledger")));
     for rows in LEDGER {
         server.create("growth", &Company::healthy(10_000, BUSY))?;
-        server.execute("growth", &ROWS.replace(":from", "0").replace(":rows", &rows.to_string()))?;
-        server.execute("growth", "vacuum analyze")?;
+        server.record("growth", rows, 28)?;
         measure(server, rows, &mut lines)?;
     }
     server.drop("growth")?;
@@ -85,8 +74,7 @@ fn of_stranded(server: &Server) -> Result<Line> {
 
 const COMMANDS: [(&str, &[&str]); 2] = [("a sweep that finds nothing", &[]), ("sweep attention", &["attention"])];
 
-/// Times the commands at so many things. The first round does not count: the server reads its tables from the disk, and
-/// a sweep sums the ledger.
+/// Times the commands at so many things. The first round does not count: the server reads its tables from the disk.
 fn measure(server: &Server, count: u32, lines: &mut [Line]) -> Result<()> {
     for ((_, arguments), line) in COMMANDS.iter().zip(lines) {
         let mut rounds = Vec::new();

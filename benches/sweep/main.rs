@@ -9,6 +9,7 @@ mod databases;
 mod figures;
 mod fixtures;
 mod growth;
+mod history;
 mod idle;
 mod listen;
 mod memory;
@@ -74,6 +75,9 @@ fn main() -> Result<()> {
     }
     if wanted("boards") {
         boards::run(&server)?;
+    }
+    if wanted("history") {
+        history::run(&server)?;
     }
     if wanted("growth") {
         growth::run(&server)?;
