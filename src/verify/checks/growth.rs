@@ -66,6 +66,7 @@ fn more(trial: &mut Trial, kind: Kind, count: usize) -> Result<RowsRead> {
     let stranded = many(trial, kind, SAMPLE, None)?;
     let sample = [continued, queued, stranded].into_iter().flat_map(|sort| sort.into_iter().take(SAMPLE));
     let sample: Vec<Made> = sample.collect();
+    trial.outsider.analyze()?;
     let mut db = trial.sandbox.url.connect(Access::ReadOnly)?;
     for_kind!(kind, S => read::<S>(&mut db, &sample))
 }

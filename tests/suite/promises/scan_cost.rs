@@ -75,9 +75,11 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
         assert!(!issues.contains(&format!("Seq Scan on {table} ")), "{issues}");
     }
     let steps = plan_of(&mut world, "step_candidates");
-    for index in ["plan_steps_in_progress", "runs_live_by_step", "recoveries_open"] {
+    for index in ["plan_steps_in_progress", "recoveries_open"] {
         assert!(steps.contains(index), "{index} is not used:\n{steps}");
     }
+    assert!(["runs_live", "runs_by_worker"].iter().any(|index| steps.contains(index)), "{steps}");
+    assert!(!steps.contains("Seq Scan on runs "), "{steps}");
     assert!(!steps.contains("Seq Scan on plan_steps "), "{steps}");
     let sessions = plan_of(&mut world, "session_candidates");
     assert!(sessions.contains("sessions_active") && !sessions.contains("Seq Scan on sessions "), "{sessions}");

@@ -28,4 +28,4 @@ union all
 select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
-  and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+  and not ({{ is_in("u.subject_id", "unattended_issues u where u.subject_id is not null", "r.subject_id") }});

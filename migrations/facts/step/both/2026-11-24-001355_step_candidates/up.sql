@@ -20,4 +20,4 @@ union all
 select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p.tenant
 from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
 where r.kind = 'step' and r.settled_at is null
-  and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
+  and not ({{ is_in("u.subject_id", "unattended_steps u where u.subject_id is not null", "r.subject_id") }});
