@@ -717,7 +717,7 @@ union all
 select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
-  and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+  and not (r.subject_id in (select unnest(array(select u.subject_id from unattended_issues u where u.subject_id is not null))));
 
 -- facts/issue/postgres/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
@@ -879,7 +879,7 @@ union all
 select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p.tenant
 from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
 where r.kind = 'step' and r.settled_at is null
-  and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
+  and not (r.subject_id in (select unnest(array(select u.subject_id from unattended_steps u where u.subject_id is not null))));
 
 -- facts/step/postgres/2026-11-24-001356_step_facts
 -- The facts of a plan step that decide. docs/host-reference.md explains every column.

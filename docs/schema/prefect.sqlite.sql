@@ -538,7 +538,7 @@ union all
 select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
-  and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+  and not (exists (select 1 from unattended_issues u where u.subject_id is not null and u.subject_id = r.subject_id));
 
 -- facts/issue/sqlite/2026-11-24-001354_issue_facts
 -- The facts of an issue that decide. docs/host-reference.md explains every column.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Json, Nullable, Text};
@@ -211,6 +212,8 @@ pub fn work(db: &mut DbConnection, query: &str, question: impl FnOnce(&mut Db) -
     let before = db.steps();
     let counted = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| match db {
         Db::Postgres(db) => {
+            // As a sweep that takes one subject.
+            db.batch_execute("SET LOCAL sweep.facts_of = 'one'")?;
             let plan = sql::<Json>(&format!("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {query}"));
             let plan = &plan.get_result::<Value>(db)?[0]["Plan"];
             Ok(number(plan, "Shared Hit Blocks") + number(plan, "Shared Read Blocks") + rows_read(plan))

@@ -107,7 +107,8 @@ fn tables_in_parts_keep_every_promise() {
          ) partition by hash (task_id);
          create table jobs_0 partition of jobs for values with (modulus 2, remainder 0);
          create table jobs_1 partition of jobs for values with (modulus 2, remainder 1);
-         create index on jobs (id); create index on jobs (task_id, queued_at); create index on jobs (queued_at) where state = 'queued'",
+         create index on jobs (id);
+         create index on jobs (task_id, queued_at); create index on jobs (queued_at) where state = 'queued'",
     );
     keeps_all(verify(&database.url, &["--host-dir", &example("").display().to_string()]));
 }
