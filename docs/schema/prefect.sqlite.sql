@@ -428,13 +428,15 @@ from runs r;
 -- The runs that work on issues and steps, and the wakes that are on their way.
 
 -- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
--- episode as well: decisions.md#a-retry-belongs-to-its-episode
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode. An attempt is a continuation, or of any wake of sweep's.
 create temp view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, coalesce(r.finished_at, case when r.lost is not null then coalesce(r.heartbeat_at, r.created_at) end) as ended_at, r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id and w.reason = 'issue_continuation_needed') as is_continuation,
-       exists (select 1 from wakes w where w.id = r.wake_id and w.issue_id = r.issue_id and w.requested_by = 'sweep') as is_ours
+       coalesce(r.retry_reason = 'issue_continuation_needed', 0)
+           or exists (select 1 from wakes w
+                      where w.id = r.wake_id and w.issue_id = r.issue_id and (w.reason = 'issue_continuation_needed' or w.requested_by = 'sweep')) as is_attempt
 from observed_runs r
 where r.issue_id is not null;
 
@@ -557,7 +559,7 @@ from issues i;
 create temp view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
-    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
+    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_attempt), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
               -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
               and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
@@ -638,7 +640,7 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
-    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
+    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and r.is_attempt) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,

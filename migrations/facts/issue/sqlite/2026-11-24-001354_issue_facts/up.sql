@@ -24,7 +24,7 @@ from issues i;
 create view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
-    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
+    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_attempt), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
               -- An escalation in the future is a clock's mistake and began no episode: decisions.md#times-in-the-future
               and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
@@ -108,7 +108,7 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
-    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
+    (select max(r.ended_at) from issue_runs r where r.issue_id = i.id and r.is_attempt) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,

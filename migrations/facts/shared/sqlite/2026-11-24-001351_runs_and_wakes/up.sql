@@ -1,13 +1,15 @@
 -- The runs that work on issues and steps, and the wakes that are on their way.
 
 -- The runs of each issue. A continuation is a run that sweep or the host started to resume work; any other retry belongs to the
--- episode as well: decisions.md#a-retry-belongs-to-its-episode
+-- episode as well: decisions.md#a-retry-belongs-to-its-episode. An attempt is a continuation, or of any wake of sweep's.
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason, {{ ended_at("r") }} as ended_at, r.status {{ live }} as live,
        coalesce(r.finished_at, r.heartbeat_at, r.created_at) as last_sign_at,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where {{ is_of_run("w", "r") }} and w.reason = 'issue_continuation_needed') as is_continuation,
-       exists (select 1 from wakes w where {{ is_of_run("w", "r") }} and w.requested_by = 'sweep') as is_ours
+       coalesce(r.retry_reason = 'issue_continuation_needed', 0)
+           or exists (select 1 from wakes w
+                      where {{ is_of_run("w", "r") }} and (w.reason = 'issue_continuation_needed' or w.requested_by = 'sweep')) as is_attempt
 from observed_runs r
 where r.issue_id is not null;
 
