@@ -123,7 +123,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         .close(&mut store.db, &summary)
         .or_else(|_| sweep.close(&mut options.database.connect_again(access)?, &summary));
     if swept.is_ok() && closed.is_ok() {
-        sweep.keep_up(&mut store.db, cancel);
+        upkeep::keep_up(&sweep, &mut store.db, cancel);
     }
     logs::sweep(&summary, &sweep.id);
     summary.took = began.elapsed();

@@ -78,7 +78,10 @@ pub fn run(server: &Server) -> Result<()> {
     let left = server.number("history", "(select count(*) from sweep.recoveries)")?;
     ensure!(left == 0, "{left} rows that are over are left");
     let longest = sweeps.iter().copied().fold(0.0, f64::max);
-    println!("  {OLD_ROWS} rows older than SWEEP_KEEP are gone after {} sweeps; a sweep that finds nothing takes {idle:.0}", sweeps.len());
+    println!(
+        "  {OLD_ROWS} rows older than SWEEP_KEEP are gone after {} sweeps; a sweep that finds nothing takes {idle:.0}",
+        sweeps.len()
+    );
     let holds = verdict(longest - idle <= UPKEEP_MILLISECONDS_MAX);
     println!("  the longest of them   {longest:.0}   at most {UPKEEP_MILLISECONDS_MAX} more: {holds}");
     server.drop("history")

@@ -105,10 +105,8 @@ settings! {
             wakes_per_agent_max: u32, parse::positive => options.wakes_per_agent_max;
             /// Leave a kind alone when more than this share of its subjects in progress look stranded
             ///
-            /// It takes more than SWEEP_GUARD_MIN of them as well.
+            /// It takes more than twenty of them as well.
             guard_share: f64, parse::share => options.guard.get_or_insert_default().share;
-            /// Leave a kind alone only when more than this number of its subjects in progress look stranded
-            guard_min: u32, parse::number => options.guard.get_or_insert_default().min;
         }
         /// `DATABASE_URL`, or the file that `DATABASE_URL_FILE` names, says
         /// [which database](#the-databases-url) to sweep.

@@ -9,23 +9,21 @@ use crate::store::{Access, DbConnection};
 /// When no more of it is begun in one sweep, so that the first ones after an upgrade end as well.
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
 
-impl Sweep<'_> {
-    /// Does what is due, in small transactions. A sweep of what was named leaves it to others.
-    pub(super) fn keep_up(&self, db: &mut DbConnection, cancel: &Cancel) {
-        if self.access == Access::ReadOnly || !self.glance.has_upkeep || !self.is_full_scan() {
-            return;
-        }
-        let (began, timeouts) = (Instant::now(), &self.options.timeouts);
-        let done = db.in_transaction(Access::Write, timeouts, due_tasks).and_then(|tasks| {
-            let may_go_on = || began.elapsed() < LONG_ENOUGH && !cancel.is_set();
-            tasks.into_iter().try_for_each(|task| {
-                let mut has_more = true;
-                while has_more && may_go_on() {
-                    has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task, self.options.keep))?;
-                }
-                Ok(())
-            })
-        });
-        done.unwrap_or_else(|why| logs::surroundings("the upkeep of sweep's own tables could not be done", why));
+/// Does what is due, in small transactions. A sweep of what was named leaves it to others.
+pub(super) fn keep_up(sweep: &Sweep, db: &mut DbConnection, cancel: &Cancel) {
+    if sweep.access == Access::ReadOnly || !sweep.glance.has_upkeep || !sweep.is_full_scan() {
+        return;
     }
+    let (began, timeouts) = (Instant::now(), &sweep.options.timeouts);
+    let done = db.in_transaction(Access::Write, timeouts, due_tasks).and_then(|tasks| {
+        let may_go_on = || began.elapsed() < LONG_ENOUGH && !cancel.is_set();
+        tasks.into_iter().try_for_each(|task| {
+            let mut has_more = true;
+            while has_more && may_go_on() {
+                has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task, sweep.options.keep))?;
+            }
+            Ok(())
+        })
+    });
+    done.unwrap_or_else(|why| logs::surroundings("the upkeep of sweep's own tables could not be done", why));
 }

@@ -139,7 +139,7 @@ fn count(
 /// A look at the ledger's rows when they are of a certain age. A row is settled within an hour: its transaction has
 /// ended, however long it took.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct HistoryLook {
     age: TimeDelta,
     /// Adds the reports that came within these seconds after a continuation: those that earlier looks have not added.
     reports: (i64, i64),
@@ -148,14 +148,14 @@ pub struct Look {
 /// The name of the upkeep's task that is the first look, in which the rows themselves are counted.
 const FIRST_LOOK: &str = "sum_rows";
 
-impl Look {
-    pub const FIRST: Look = Look { age: TimeDelta::hours(1), reports: (0, 1_800) };
-    pub const SECOND: Look = Look { age: TimeDelta::hours(7), reports: (1_800, 21_600) };
-    pub const LAST: Look = Look { age: TimeDelta::hours(25), reports: (21_600, i64::MAX) };
+impl HistoryLook {
+    pub const FIRST: HistoryLook = HistoryLook { age: TimeDelta::hours(1), reports: (0, 1_800) };
+    pub const SECOND: HistoryLook = HistoryLook { age: TimeDelta::hours(7), reports: (1_800, 21_600) };
+    pub const LAST: HistoryLook = HistoryLook { age: TimeDelta::hours(25), reports: (21_600, i64::MAX) };
 }
 
 /// What a step of the upkeep has done.
-pub struct Done {
+pub struct StepDone {
     /// Everything up to this time.
     pub until: DateTime<Utc>,
     /// When there may be something to do again.
@@ -168,7 +168,7 @@ pub struct Done {
 pub const STEP: i64 = 5_000;
 
 /// Adds what a look at the next rows shows to the sums.
-pub fn sum(db: &mut Db, look: Look, after: DateTime<Utc>, now: DateTime<Utc>) -> QueryResult<Done> {
+pub fn sum(db: &mut Db, look: HistoryLook, after: DateTime<Utc>, now: DateTime<Utc>) -> QueryResult<StepDone> {
     let later = |after: DateTime<Utc>| {
         use recoveries::{created_at, table};
         table.filter(created_at.gt(Instant(after))).order(created_at).select(created_at)
@@ -179,14 +179,14 @@ pub fn sum(db: &mut Db, look: Look, after: DateTime<Utc>, now: DateTime<Utc>) ->
     if !rows.is_empty() {
         let span = Span { after, from: after, until };
         let mut sums = count_reports(db, &span, look.reports)?;
-        if look.age == Look::FIRST.age {
+        if look.age == HistoryLook::FIRST.age {
             sums.extend(count_rows(db, &span)?);
         }
         sums.iter().try_for_each(|sum| add(db, sum))?;
     }
     let young: Option<RawInstant> = later(until).first(db).optional()?;
     let began_at = young.and_then(|at| at.instant()).unwrap_or(now).min(now);
-    Ok(Done { until, due_at: began_at + look.age, begins_anew: false })
+    Ok(StepDone { until, due_at: began_at + look.age, begins_anew: false })
 }
 
 /// Adds to the sum of a day. No upsert: a guest's file shows its tables as views.

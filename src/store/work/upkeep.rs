@@ -12,12 +12,12 @@ use crate::store::Db;
 use crate::store::db::dialect::Dialect;
 use crate::store::db::schema::upkeep;
 use crate::store::db::types::{Instant, RawInstant, sql as types};
-use crate::store::work::history::{self, Done, Look};
+use crate::store::work::history::{self, HistoryLook, StepDone};
 
 /// One part of the upkeep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Task {
+pub enum UpkeepTask {
     /// Sums what the ledger has recorded.
     SumRows,
     /// Adds the reports that false rescues had within six hours.
@@ -29,8 +29,8 @@ pub enum Task {
     RemoveNotifications,
 }
 
-impl Task {
-    pub const ALL: &[Task] = <Task as strum::VariantArray>::VARIANTS;
+impl UpkeepTask {
+    pub const ALL: &[UpkeepTask] = <UpkeepTask as strum::VariantArray>::VARIANTS;
 
     fn name(self) -> &'static str {
         self.into()
@@ -50,28 +50,28 @@ macro_rules! due {
 }
 pub(in crate::store) use due;
 
-pub fn due_tasks(db: &mut Db) -> QueryResult<Vec<Task>> {
+pub fn due_tasks(db: &mut Db) -> QueryResult<Vec<UpkeepTask>> {
     let now = db.now()?;
     let names: Vec<String> = due!(now).select(upkeep::task).load(db)?;
-    Ok(Task::ALL.iter().copied().filter(|task| names.iter().any(|name| name == task.name())).collect())
+    Ok(UpkeepTask::ALL.iter().copied().filter(|task| names.iter().any(|name| name == task.name())).collect())
 }
 
 /// Does the next part of a task, and says whether there is more of it. If another sweep does the task now, there is
 /// nothing to do here.
-pub fn step(db: &mut Db, task: Task, keep: After) -> QueryResult<bool> {
+pub fn step(db: &mut Db, task: UpkeepTask, keep: After) -> QueryResult<bool> {
     let now = db.now()?;
     let locked = db.dialect().either(" FOR UPDATE SKIP LOCKED", "");
     let taken = sql::<(types::Moment, types::Moment)>("SELECT until, began_at FROM upkeep WHERE task = ");
     let taken = taken.bind::<Text, _>(task.name()).sql(locked);
     let Some(taken) = taken.get_result::<(RawInstant, RawInstant)>(db).optional()? else { return Ok(false) };
     let [until, began_at] = [taken.0, taken.1].map(|at| at.instant().unwrap_or_default());
-    let Done { until, due_at, begins_anew } = match task {
-        Task::SumRows => history::sum(db, Look::FIRST, until, now),
-        Task::SumEarlyReports => history::sum(db, Look::SECOND, until, now),
-        Task::SumLateReports => history::sum(db, Look::LAST, until, now),
-        Task::RemoveRecoveries => remove(db, ("recoveries", "created_at"), keep, [until, began_at, now]),
-        Task::RemoveSweeps => remove(db, ("sweeps", "started_at"), keep, [until, began_at, now]),
-        Task::RemoveNotifications => remove(db, ("notifications", "created_at"), keep, [until, began_at, now]),
+    let StepDone { until, due_at, begins_anew } = match task {
+        UpkeepTask::SumRows => history::sum(db, HistoryLook::FIRST, until, now),
+        UpkeepTask::SumEarlyReports => history::sum(db, HistoryLook::SECOND, until, now),
+        UpkeepTask::SumLateReports => history::sum(db, HistoryLook::LAST, until, now),
+        UpkeepTask::RemoveRecoveries => remove(db, ("recoveries", "created_at"), keep, [until, began_at, now]),
+        UpkeepTask::RemoveSweeps => remove(db, ("sweeps", "started_at"), keep, [until, began_at, now]),
+        UpkeepTask::RemoveNotifications => remove(db, ("notifications", "created_at"), keep, [until, began_at, now]),
     }?;
     let began_at = if begins_anew { now } else { began_at };
     let done =
@@ -83,7 +83,7 @@ pub fn step(db: &mut Db, task: Task, keep: After) -> QueryResult<bool> {
 /// The rows that are looked at in one step.
 const STEP: i64 = 1_000;
 
-/// Of sweeps that found nothing to do, one an hour is enough after this time.
+/// The age from which on one sweep an hour is enough, of those that found nothing to do.
 const YOUNG_SWEEP: TimeDelta = TimeDelta::days(1);
 
 /// How often rows that were not over are looked at again.
@@ -95,9 +95,9 @@ fn remove(
     (relation, at): (&str, &str),
     keep: After,
     [after, began_at, now]: [DateTime<Utc>; 3],
-) -> QueryResult<Done> {
+) -> QueryResult<StepDone> {
     let After::Time(keep) = keep else {
-        return Ok(Done { until: after, due_at: now + ANEW, begins_anew: false });
+        return Ok(StepDone { until: after, due_at: now + ANEW, begins_anew: false });
     };
     let old = if relation == "sweeps" { keep.min(YOUNG_SWEEP) } else { keep };
     let next = format!("SELECT {at} AS at FROM {relation} WHERE {at} > ");
@@ -108,7 +108,7 @@ fn remove(
     let Some(until) = until.and_then(|until| until.instant()) else {
         let begins_anew = began_at < now - ANEW;
         let until = if begins_anew { DateTime::UNIX_EPOCH } else { after };
-        return Ok(Done { until, due_at: if begins_anew { now } else { now + TimeDelta::hours(1) }, begins_anew });
+        return Ok(StepDone { until, due_at: if begins_anew { now } else { now + TimeDelta::hours(1) }, begins_anew });
     };
     let removal = match db.dialect() {
         Dialect::Postgres => format!("SELECT remove_over('{relation}', "),
@@ -118,5 +118,5 @@ fn remove(
     let removal = diesel::sql_query(removal + "$1" + and_until + "$2" + and_before + "$3)");
     let removal = removal.bind::<types::Moment, _>(Instant(after)).bind::<types::Moment, _>(Instant(until));
     removal.bind::<types::Moment, _>(Instant(now - keep)).execute(db)?;
-    Ok(Done { until, due_at: now, begins_anew: false })
+    Ok(StepDone { until, due_at: now, begins_anew: false })
 }

@@ -216,19 +216,19 @@ fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
 #[case::sqlite(On::Sqlite)]
 fn a_storm_of_run_ends_is_left_to_the_schedule_and_its_guard(#[case] on: On) {
     let mut world = World::with_listen(on);
-    let at_work: Vec<(Id, Id)> = (0..6).map(|_| world.issue_at_work()).collect();
-    let mut daemon = listening(&world.url, NEVER, &["--set", "guard_min=2"]);
+    let at_work: Vec<(Id, Id)> = (0..24).map(|_| world.issue_at_work()).collect();
+    let mut daemon = listening(&world.url, NEVER, &[]);
     let now = world.ago(0);
     world.run(&format!("update runs set status = 'interrupted', finished_at = {now}"));
     daemon.says("WARN runs end in numbers and leave work stranded");
 
     let (later, run) = world.issue_at_work();
     world.end_run(&run);
-    wait_for("the last end", || daemon.get("/metrics").1.contains("\nsweep_daemon_run_ends_total 7\n").then_some(()));
+    wait_for("the last end", || daemon.get("/metrics").1.contains("\nsweep_daemon_run_ends_total 25\n").then_some(()));
     std::thread::sleep(Duration::from_secs(1));
     daemon.ends_well();
     let wakes: i64 = at_work.iter().map(|(issue, _)| issue).chain([&later]).map(|issue| world.wakes_for(issue)).sum();
-    assert_eq!(wakes, 2);
+    assert_eq!(wakes, 20);
     assert_eq!(daemon.count("runs end in numbers"), 1, "{:?}", daemon.log());
 }
 

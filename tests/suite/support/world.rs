@@ -5,6 +5,7 @@
 mod between_sweeps;
 pub mod combinations;
 mod failures;
+mod history;
 pub mod many;
 pub mod notifications;
 pub mod sessions;

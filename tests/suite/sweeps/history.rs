@@ -5,59 +5,15 @@ use std::thread;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
-use sweep::rules::{After, Id};
-use sweep::store::work::history::{Look, sum};
-use sweep::store::work::upkeep::{Task, step};
+use sweep::rules::After;
+use sweep::store::work::history::{HistoryLook, sum};
+use sweep::store::work::upkeep::{UpkeepTask, step};
 use sweep::store::{Access, Timeouts};
 
 use super::metrics::reading;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const SUMMED: [&str; 3] = ["sum_rows", "sum_early_reports", "sum_late_reports"];
-
-impl World {
-    /// Lets the next sweep do all of the upkeep.
-    pub fn let_upkeep_be_due(&mut self) {
-        let then = self.ago(1);
-        self.run(&format!("update upkeep set due_at = {then}"));
-    }
-
-    /// A row of the ledger at a moment.
-    fn recorded_at(&mut self, subject: &Id, action: &str, at: DateTime<Utc>, by: &str) {
-        let (id, at) = (Id::generate(), at.to_rfc3339_opts(SecondsFormat::Millis, true));
-        self.run(&format!(
-            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
-                requested_by, wake_id, created_at, settled_at)
-             values ('{id}', '{id}', 'issue', '{subject}', '{action}', 'x', '{at}', 1, {by}, '{id}', '{at}', '{at}')"
-        ));
-    }
-
-    /// So many recoveries, one a second, the latest of them two days ago; and as many again at one and the same moment.
-    fn long_ledger(&mut self, rows: u32) {
-        let subject = self.agent("idle");
-        let (id, at) = match self.on {
-            On::Sqlite => (
-                "printf('00000000-0000-4000-8000-%012d', n + k * 1000000)",
-                "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 days', (k * -n) || ' seconds')",
-            ),
-            On::Postgres | On::Paperclip => {
-                ("md5((n + k * 1000000)::text)::uuid", "now() - interval '2 days' - k * n * interval '1 second'")
-            }
-        };
-        self.run(&format!(
-            "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < {rows})
-             insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
-                created_at, settled_at)
-             select {id}, {id}, 'issue', '{subject}', 'recover', 'x', {at}, 1, {at}, {at}
-             from numbers cross join (select 0 as k union all select 1) ks"
-        ));
-    }
-
-    fn summed(&mut self) -> i64 {
-        let sum = self.text("coalesce(sum(recorded), 0)", "ledger_days").expect("a sum");
-        sum.parse().expect("a number")
-    }
-}
 
 /// What is shown of the ledger's history, wherever it is shown.
 fn shown(world: &World) -> Value {
@@ -181,7 +137,7 @@ mod upkeep {
             world.long_ledger(6_000);
             let mut db = world.connect_as_sweep();
             let mut sums = Vec::new();
-            let task = Task::SumRows;
+            let task = UpkeepTask::SumRows;
             let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, After::Off));
             while next().expect("a step") {
                 sums.push(world.summed());
@@ -210,7 +166,7 @@ mod upkeep {
                 let mut db = world.connect_as_sweep();
                 let summed = db.in_transaction(Access::Write, &Timeouts::default(), |db| {
                     let now = db.now()?;
-                sum(db, Look::FIRST, DateTime::UNIX_EPOCH, now)
+                sum(db, HistoryLook::FIRST, DateTime::UNIX_EPOCH, now)
                 });
                 summed.expect("sums");
             }

@@ -6,7 +6,7 @@ use std::thread;
 use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use sweep::rules::{After, Id, Kind};
-use sweep::store::work::upkeep::{Task, step};
+use sweep::store::work::upkeep::{UpkeepTask, step};
 use sweep::store::{Access, Timeouts};
 
 use crate::support::world::{On, World, on_each_database, on_each_host};
@@ -53,7 +53,7 @@ impl World {
     /// Removes all that is over.
     fn remove(&self, keep: After) {
         let mut db = self.connect_as_sweep();
-        for task in [Task::RemoveRecoveries, Task::RemoveSweeps, Task::RemoveNotifications] {
+        for task in [UpkeepTask::RemoveRecoveries, UpkeepTask::RemoveSweeps, UpkeepTask::RemoveNotifications] {
             let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, keep));
             while next().expect("a step") {}
         }
@@ -237,7 +237,7 @@ mod databases {
                  select {id}, {id}, 'issue', '{subject}', 'recover', 'x', {at}, 1, {at}, {at} from numbers"
             ));
             let mut db = world.connect_as_sweep();
-            let task = Task::RemoveRecoveries;
+            let task = UpkeepTask::RemoveRecoveries;
             let first = db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, KEEP));
             assert_eq!((first.expect("a step"), world.count("recoveries")), (true, 1_500));
             let issues = world.orphans(&agent, 0..20);
