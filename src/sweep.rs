@@ -122,8 +122,9 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let closed = sweep
         .close(&mut store.db, &summary)
         .or_else(|_| sweep.close(&mut options.database.connect_again(access)?, &summary));
-    if swept.is_ok() && closed.is_ok() {
-        upkeep::keep_up(&sweep, &mut store.db, cancel);
+    // A sweep of what was named leaves this to others.
+    if swept.is_ok() && closed.is_ok() && access == Access::Write && sweep.glance.has_upkeep && sweep.is_full_scan() {
+        upkeep::keep_up(&mut store.db, options, cancel);
     }
     logs::sweep(&summary, &sweep.id);
     summary.took = began.elapsed();

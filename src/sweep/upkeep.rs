@@ -2,25 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Cancel, Sweep, logs};
+use super::{Cancel, Options, logs};
 use crate::store::work::upkeep::{due_tasks, step};
 use crate::store::{Access, DbConnection};
 
 /// When no more of it is begun in one sweep, so that the first ones after an upgrade end as well.
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
 
-/// Does what is due, in small transactions. A sweep of what was named leaves it to others.
-pub(super) fn keep_up(sweep: &Sweep, db: &mut DbConnection, cancel: &Cancel) {
-    if sweep.access == Access::ReadOnly || !sweep.glance.has_upkeep || !sweep.is_full_scan() {
-        return;
-    }
-    let (began, timeouts) = (Instant::now(), &sweep.options.timeouts);
+/// Does what is due, in small transactions.
+pub fn keep_up(db: &mut DbConnection, options: &Options, cancel: &Cancel) {
+    let (began, timeouts) = (Instant::now(), &options.timeouts);
     let done = db.in_transaction(Access::Write, timeouts, due_tasks).and_then(|tasks| {
         let may_go_on = || began.elapsed() < LONG_ENOUGH && !cancel.is_set();
         tasks.into_iter().try_for_each(|task| {
             let mut has_more = true;
             while has_more && may_go_on() {
-                has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task, sweep.options.keep))?;
+                has_more = db.in_transaction(Access::Write, timeouts, |db| step(db, task, options.keep))?;
             }
             Ok(())
         })

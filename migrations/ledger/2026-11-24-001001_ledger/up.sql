@@ -6,7 +6,7 @@ create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
     {{ database_id }}{{ short_text("name", 100) }} not null,
     {{ short_json("files", 1000000) }},  -- the text of each file of the host's folder; null: the host is built in
-    {{ short_json("made", 100000) }} not null  -- what stood after the migration, each with its definition
+    {{ short_json("made", 1000000) }} not null  -- what stood after the migration, each with its definition
 ){{ strict }};
 
 create table {{ own }}sweeps (

@@ -38,7 +38,7 @@ fn a_reload_does_not_interrupt_listening() {
 fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     let mut world = World::with_listen(On::Postgres);
     let agent = world.agent("idle");
-    let issues: Vec<_> = (0..21).map(|_| world.orphan(&agent)).collect();
+    let issues: Vec<_> = (0..22).map(|_| world.orphan(&agent)).collect();
     let run = world.issue_run(&issues[0], &agent, "running", 30);
     let arguments = ["--listen", "on", "--at-start", "on"];
     let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments));

@@ -6,6 +6,7 @@ mod between_sweeps;
 pub mod combinations;
 mod failures;
 mod history;
+mod keep;
 pub mod many;
 pub mod notifications;
 pub mod sessions;
