@@ -156,7 +156,7 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
     let [(_first, path, url), (_second, _, other)] = two_files();
     run(
         &mut connect(&url),
-        "insert into issues (identifier, title, status) values ('A-1', 'x', 'todo');
+        "insert into issues (id, title, status) values ('00000000-0000-4000-8000-000000000001', 'x', 'todo');
          drop view issue_candidates;
          create view issue_candidates as with recursive n (i) as (select 1 union all select i + 1 from n)
          select i as subject_id, i as group_id, i as tenant, '2020-01-01T00:00:00.000Z' as since from n where i < 0",

@@ -40,7 +40,7 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     let agent = world.agent("idle");
     let issues: Vec<_> = (0..22).map(|_| world.orphan(&agent)).collect();
     let run = world.issue_run(&issues[0], &agent, "running", 30);
-    let arguments = ["--listen", "on", "--at-start", "on"];
+    let arguments = ["--listen", "on", "--at-start", "on", "--set", "guard_share=0.5"];
     let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments));
     daemon.says("WARN Guard: ");
     daemon.says("sweep completed");

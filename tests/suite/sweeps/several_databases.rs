@@ -123,7 +123,7 @@ fn one_that_fails_is_named_with_its_reason_and_the_others_are_swept() {
 fn the_guard_stops_one_and_none_of_the_others() {
     let (_directory, mut worlds, pattern) = boards();
     (0..21).for_each(|_| drop(orphan(&mut worlds[0])));
-    let ran = at([pattern.as_str()], &["--output", "json"]).run();
+    let ran = at([pattern.as_str()], &["--set", "guard_share=0.5", "--output", "json"]).run();
     let expected = [("a.db", 0), ("b.db", 4), ("c.db", 0)].map(|(name, code)| (name.to_owned(), code));
     assert_eq!((ends(&ran).as_slice(), ran.code), (expected.as_slice(), GUARDED), "{ran}");
     assert_eq!(swept(&mut worlds), [(1, 0), (1, 1), (1, 1)]);
