@@ -70,20 +70,18 @@ pub const FLUSHING_COMMIT: &str = "SET LOCAL synchronous_commit TO DEFAULT; COMM
 
 /// As the session began, whatever a client before us behind a pooler has set in it: with whose rights statements run,
 /// what a commit waits for, and how values are read and written. PostgreSQL knows more settings: those have a statement
-/// end, or take longer, and leave what it does as it is. One of these is set as well: no query is compiled, which takes
-/// 60 ms and more, and which an estimate that is wrong by far begins for a query that takes ten.
+/// end, or take longer, and leave what it does as it is.
 pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security TO DEFAULT; \
     SET LOCAL synchronous_commit TO DEFAULT; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle TO DEFAULT; \
     SET LOCAL IntervalStyle TO DEFAULT; SET LOCAL standard_conforming_strings TO DEFAULT; \
     SET LOCAL bytea_output TO DEFAULT; SET LOCAL extra_float_digits TO DEFAULT; SET LOCAL array_nulls TO DEFAULT; \
     SET LOCAL transform_null_equals TO DEFAULT; SET LOCAL quote_all_identifiers = off; \
-    SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT; \
-    SET LOCAL jit = off";
+    SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT";
 
 /// The further settings of a transaction that makes tables, which may take its time.
 pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
     SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; SET LOCAL default_tablespace TO DEFAULT; \
-    SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT";
+    SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT; SET LOCAL jit = off";
 
 /// What transactions set only where it is needed: a server whose database has no encoding refuses to send what is none
 /// of the client's, so that there the client has none either; and before version 17 there is no limit of a transaction.
