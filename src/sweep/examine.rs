@@ -6,14 +6,12 @@
 
 pub mod attempt;
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::{Examined, Outcome, Reservation};
 use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide, request};
+use crate::store::connect::settle::ask_until_known;
 use crate::store::work::candidates::Candidate;
 use crate::store::work::ledger::{self, Action, LedgerEntry};
 use crate::store::work::outbox::{self, Event, Notice};
@@ -172,10 +170,6 @@ fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
     }
 }
 
-/// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
-const SETTLING_TRIES: u32 = 20;
-const SETTLING_PAUSE: Duration = Duration::from_millis(50);
-
 /// Settles a commit whose reply was lost, on a new connection. While the subject is locked its transaction may still be
 /// under way; once it is not, the ledger knows.
 pub fn settle<S: Subject>(
@@ -196,28 +190,26 @@ pub fn settle<S: Subject>(
             }
         }
     };
-    let mut is_made = db.in_transaction(Access::Write, &context.timeouts, ask);
-    for _ in 0..SETTLING_TRIES {
-        if !matches!(is_made, Ok(None)) {
-            break;
-        }
-        sleep(SETTLING_PAUSE);
-        is_made = db.in_transaction(Access::Write, &context.timeouts, ask);
-    }
+    // Until the server notices that a client is gone, what it locked stays locked.
+    let known = ask_until_known(|| match db.in_transaction(Access::Write, &context.timeouts, ask) {
+        Ok(None) => None,
+        known => Some(known.ok().flatten()),
+    });
+    let is_made = known.flatten();
     // What may have been queued counts.
-    if !matches!(is_made, Ok(Some(false))) {
+    if is_made != Some(false) {
         wake.into_iter().for_each(Reservation::keep);
     }
     match is_made {
         // Another connection's commit is seen before it is on disk.
-        Ok(Some(true)) if db.flush(&context.timeouts).is_err() => unknown,
-        Ok(Some(true)) => {
+        Some(true) if db.flush(&context.timeouts).is_err() => unknown,
+        Some(true) => {
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
         }
-        Ok(Some(false)) => {
+        Some(false) => {
             Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
         }
-        Ok(None) | Err(_) => unknown,
+        None => unknown,
     }
 }
 

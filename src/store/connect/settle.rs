@@ -12,9 +12,21 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use crate::store::connect::open::Url;
 use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
 
-/// A server whose client is gone ends the transaction within a moment.
+/// How often a transaction is asked about that may be under way, and after which pauses: a server takes a moment to
+/// notice that a client is gone.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// Asks what became of a transaction until that is known. None: the transaction is still under way.
+pub fn ask_until_known<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 0..TRIES {
+        if let Some(known) = ask() {
+            return Some(known);
+        }
+        sleep(PAUSE);
+    }
+    ask()
+}
 
 /// The functions of the server's that are called; a managed server may deny them.
 const NEEDED: [&str; 3] =
@@ -70,16 +82,15 @@ fn has_committed(url: &Url, timeouts: &Timeouts, transaction: Option<Transaction
     let (number, started) = transaction?;
     let number: u64 = number?.parse().ok()?;
     let mut db = url.connect_again(Access::ReadOnly).ok()?;
-    for _ in 0..TRIES {
-        let said = db.in_transaction(Access::ReadOnly, timeouts, |db| status(db, number, &started)).ok()?;
+    ask_until_known(|| {
+        let said = db.in_transaction(Access::ReadOnly, timeouts, |db| status(db, number, &started)).ok().flatten();
         match said.as_deref() {
-            Some("committed") => return Some(true),
-            Some("aborted") => return Some(false),
-            Some(_) => sleep(PAUSE),
-            None => return None,
+            Some("committed") => Some(Some(true)),
+            Some("aborted") => Some(Some(false)),
+            Some(_) => None,
+            None => Some(None),
         }
-    }
-    None
+    })?
 }
 
 /// None: the server is another one, or has forgotten the transaction.
