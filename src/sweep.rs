@@ -91,7 +91,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     if !is_worth_a_sweep(options, &mut store)? {
         return Ok(summary);
     }
-    let connections = prepare(options, &mut store, &glance)?;
+    let connections = prepare(options, &mut store, &glance, start.has_partitions)?;
     let sweep = Sweep {
         options,
         is_restricted: named.is_some() || !options.is_whole(&store.kinds),
@@ -137,13 +137,16 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
 
 /// What a sweep that has something to do needs before: plans for tables as they are, and a server with enough locks.
 /// The connections that it works with.
-fn prepare(options: &Options, store: &mut Store, glance: &Glance) -> Result<u32> {
+fn prepare(options: &Options, store: &mut Store, glance: &Glance, has_partitions: bool) -> Result<u32> {
     if glance.is_calm {
         return Ok(options.connections);
     }
     if !options.dry_run {
         let refreshed = store.db.in_transaction(Access::Write, &options.timeouts, refresh_statistics);
         refreshed.unwrap_or_else(logs::unrefreshed);
+    }
+    if !has_partitions {
+        return Ok(options.connections);
     }
     locks::connections(options, store).or_else(|error| match is_of_statement(&error) {
         // A view that is broken is found out, and named, by the sweep of its kind.

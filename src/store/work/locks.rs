@@ -3,7 +3,7 @@
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::BigInt;
 
 use crate::rules::Kind;
 use crate::store::Db;
@@ -17,13 +17,9 @@ pub struct LockTable {
     pub in_use: i64,
 }
 
-/// Counts the locks of the kind that takes the most. None: no table of the database has partitions, or is one of
-/// SQLite's.
+/// Counts the locks of the kind that takes the most. None: the database is one of SQLite's.
 pub fn count(db: &mut Db, kinds: &[Kind]) -> QueryResult<Option<LockTable>> {
     let Db::Postgres(db) = db else { return Ok(None) };
-    if !diesel::select(sql::<Bool>("EXISTS (SELECT FROM pg_inherits)")).get_result::<bool>(db)? {
-        return Ok(None);
-    }
     let number = |db: &mut PgConnection, what: &str| diesel::select(sql::<BigInt>(what)).get_result::<i64>(db);
     let in_use = number(db, "(SELECT count(*) FROM pg_locks)")?;
     for kind in kinds {

@@ -28,6 +28,8 @@ pub struct Start {
     pub newest_recovery: Option<DateTime<Utc>>,
     has_untaken_wakes: bool,
     has_unheard_runs: bool,
+    /// A table of the database has partitions.
+    pub has_partitions: bool,
     /// The kinds of which there is any subject, of those that were asked for.
     there: Vec<Kind>,
 }
@@ -65,9 +67,10 @@ impl Start {
             there(Kind::Session),
             there(Kind::Issue),
             there(Kind::Step),
+            db.dialect().either("EXISTS (SELECT FROM pg_inherits)", "false").to_owned(),
         ];
-        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool, bool, bool, bool, bool);
-        type Types = (Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool, Bool, Bool, Bool, Bool);
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool, bool, bool, bool, bool, bool);
+        type Types = (Text, types::Moment, Nullable<Text>, Nullable<types::Moment>, Bool, Bool, Bool, Bool, Bool, Bool);
         let columns = sql::<Types>(&columns.join(", "));
         let row: Row = select(columns).get_result(db)?;
         let (database, now, sweeps, newest_recovery, has_untaken_wakes, has_unheard_runs, ..) = row;
@@ -79,6 +82,7 @@ impl Start {
             has_untaken_wakes,
             has_unheard_runs,
             there: of_kinds([row.6, row.7, row.8]),
+            has_partitions: row.9,
         })
     }
 
