@@ -128,7 +128,7 @@ fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whose turn it is to print.
+/// The turns in which databases print.
 struct Turns<'a> {
     out: Mutex<Out<'a>>,
     /// The place of the database whose turn it is: those before it are printed.
