@@ -22,3 +22,5 @@ create table {{ runs }} (
 );
 create index on {{ runs }} ({{ issue }}, {{ began }});
 create index on {{ runs }} ({{ began }}) where {{ state }} = {{ queued }};
+-- Serves the look-ups by a run's id, which the view makes of its key.
+create unique index on {{ runs }} (({{ run_key | run_id }}));
