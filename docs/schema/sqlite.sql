@@ -470,10 +470,10 @@ end;
 -- decisions.md#signs-of-life
 create view observed_runs as
 select r.id, r.agent_id, r.issue_id, r.plan_step_id, r.wake_id, r.retry_reason, r.status, r.created_at, r.finished_at,
-       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+       r.heartbeat_at, r.lease_seconds, r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end as is_live, case when r.status in ('queued', 'scheduled_retry', 'running') then case
             when r.lost is not null then substr(r.lost, 1, 200)
-            when (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) then 'its worker has started again'
+            when (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) then 'its worker has started again'
             when r.lease_seconds is not null and not coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) then 'its lease has run out' end end as lost
 from runs r;
 
@@ -515,7 +515,7 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+  and (exists (select 1 from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
        or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 
@@ -565,9 +565,9 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
   -- Each `in` is a set that PostgreSQL reads once; for an `exists` it would read all runs for each wake.
   and not (w.status = 'deferred'
-           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false))
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false))
   and not (w.status = 'deferred'
-           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false));
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))), false));
 
 -- Runs at work that have never shown a sign of life, since when neither they nor their issue or step has shown one. A time that lies far in the
 -- future is a clock's mistake. A session of the run's agent shows by itself whether it lives. A run works on the step and the issue that it names,
@@ -685,7 +685,7 @@ create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
-  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)))
                   and (r.heartbeat_at is null or r.lease_seconds is not null or r.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', 1))))
   -- The condition of issue_sessions; that view would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
@@ -741,11 +741,11 @@ select
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
-        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id))
+        or exists (select 1 from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed') and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id))
                 and case when r.lease_seconds is null then r.heartbeat_at is null else coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds)) end)
         or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.id = s.id
                    where p.issue_id = i.id and p.tenant = i.tenant and r.has_live_run)
@@ -1030,8 +1030,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     i.status as issue_status,
-    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
-        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
+    exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))))
         -- The condition of issue_sessions, with nobody's and the assignee's sessions apart and in order, so that an index passes by all others.
         or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id is null
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
@@ -1039,10 +1039,10 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (
         select t.id from plan_steps t where t.plan_id = p.id order by (case t.status when 'in_progress' then 0 when 'pending' then 1 else 2 end), t.position limit 50)) t
-            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) limit 1) is not null
+            where (select r.id from runs r where r.plan_step_id = t.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) order by r.created_at desc, r.id limit 1) limit 1) is not null
+        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') and not (r.lost is not null or r.worker_id is not null and exists (select 1 from former_workers w where w.id = r.worker_id)) and (r.lease_seconds is null or coalesce(r.heartbeat_at, r.created_at) >= strftime('%Y-%m-%dT%H:%M:%fZ', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), printf('-%f seconds', r.lease_seconds))) order by r.created_at desc, r.id limit 1) limit 1) is not null
             limit 1) is not null
         or (select p.id from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 1 offset 10) p where p.status in ('executing', 'stalled')) is not null
         or (select t.id from (select t.id, t.status from (select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by (case p.status when 'executing' then 0 when 'stalled' then 0 else 1 end) limit 10) p cross join plan_steps t on t.id in (

@@ -3,7 +3,7 @@
     the host's indexes, so that PostgreSQL does not read a whole table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
 {#- Whether nobody is at work on a run by a word that is not the lease's: the host's, or that of a worker's new start. -#}
-{%- macro is_over(r) %}({{ r }}.lost is not null{% if native %} or exists (select 1 from former_workers w where w.id = {{ r }}.worker_id){% endif %}){% endmacro -%}
+{%- macro is_over(r) %}({{ r }}.lost is not null{% if native %} or {{ r }}.worker_id is not null and exists (select 1 from former_workers w where w.id = {{ r }}.worker_id){% endif %}){% endmacro -%}
 {#- Whether a run still holds its lease. The first sign of life of a run is its beginning. -#}
 {%- macro holds_lease(r) %}coalesce({{ r }}.heartbeat_at, {{ r }}.created_at) >= {{ before(at_statement, r ~ ".lease_seconds") }}{% endmacro -%}
 {#- A run that has not ended and is not lost; and one of these that need not be heard of: it has never shown a sign of life, or holds a lease. -#}
