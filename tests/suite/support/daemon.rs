@@ -91,6 +91,13 @@ impl Daemon {
         let log = Arc::clone(&self.log);
         let what = || format!("the end; log:\n{}", log.lock().expect("a log").join("\n"));
         let child = &mut self.child;
+        // A pipe that nobody reads holds up a process that prints much.
+        let mut stdout = child.stdout.take().expect("a pipe");
+        let out = thread::spawn(move || {
+            let mut out = String::new();
+            stdout.read_to_string(&mut out).expect("UTF-8");
+            out
+        });
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = child.try_wait().expect("a process") {
@@ -102,8 +109,7 @@ impl Daemon {
         if let Some(reader) = self.reader.take() {
             reader.join().expect("all of the log");
         }
-        let mut out = String::new();
-        child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
+        let out = out.join().expect("all of the report");
         (status.code().unwrap_or_else(|| panic!("{status}; {}", what())), out)
     }
 
