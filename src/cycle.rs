@@ -23,6 +23,7 @@ use crate::store::Timeouts;
 use crate::store::connect::databases::Found;
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::{AskingThread, FALLEN_SILENT, LOOK, Patience};
+use crate::store::connect::open::unanswered::{SilenceWatch, asked};
 use crate::store::read::metrics::{Reading, read_within};
 use crate::store::work::ledger::SweepEnd;
 use crate::sweep::Heading;
@@ -342,11 +343,12 @@ fn sweep_within(
     cancel: &Cancel,
     observer: &mut (impl Observer + ?Sized),
 ) -> Result<Summary> {
-    let (began, (to, heard)) = (Instant::now(), sync_channel(HEARD_MAX));
+    let (key, began, (to, heard)) = (options.database.key(), Instant::now(), sync_channel(HEARD_MAX));
+    let mut watch = SilenceWatch::begin(options.timeouts.statement.to_std().unwrap_or_default());
     let mut relay = Relay { to, wants_counts: observer.wants_counts(), progress: observer.progress() };
     let timeouts = Timeouts { given_up_at: began.checked_add(time), ..options.timeouts };
     let (its_options, its_cancel, span) = (Options { timeouts, ..options.clone() }, cancel.clone(), Span::current());
-    let attempt = AskingThread::begin(&options.database.key(), move || {
+    let attempt = AskingThread::begin(&key, move || {
         let _span = span.entered();
         let swept = sweep::run(&its_options, &its_cancel, &mut relay);
         let _ = relay.to.send(Said::Over(Box::new(swept)));
@@ -355,6 +357,7 @@ fn sweep_within(
     let is_to_end = || cancel.is_set();
     let (mut patience, mut observer) = (Patience::until(&is_to_end, time), Follower { observer, options, heard: None });
     let (conclusion, why) = loop {
+        watch.look(&key);
         match heard.recv_timeout(LOOK) {
             Ok(Said::Call(call)) => call(&mut observer),
             Ok(Said::Over(swept)) => {
@@ -364,7 +367,7 @@ fn sweep_within(
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(why) = patience.ended() {
                     attempt.abandon();
-                    break (cancel.conclusion().unwrap_or(Conclusion::Unavailable), why);
+                    break (cancel.conclusion().unwrap_or(Conclusion::Unavailable), why + &asked(&key, began));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {

@@ -4,6 +4,7 @@ pub mod conninfo;
 pub mod patience;
 mod postgres;
 pub(in crate::store) mod sqlite;
+pub mod unanswered;
 
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};

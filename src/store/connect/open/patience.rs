@@ -7,6 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::conninfo::Conninfo;
+use super::unanswered::{asked, rounded};
 
 /// The seconds for which libpq tries a host, when nobody says.
 pub const CONNECT_TIMEOUT: &str = "10";
@@ -71,10 +72,6 @@ impl<'a> Patience<'a> {
     }
 }
 
-fn rounded(time: Duration) -> Duration {
-    if time < Duration::from_secs(1) { time } else { Duration::from_secs(time.as_secs_f64().round() as u64) }
-}
-
 /// What asks a database, on a thread of its own: one that gets no answer cannot be ended, and is left behind.
 pub struct AskingThread {
     database: String,
@@ -125,7 +122,7 @@ pub fn within<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(why) = patience.ended() {
                     attempt.abandon();
-                    return Err(why);
+                    return Err(why + &asked(database, patience.began));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {

@@ -6,6 +6,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::conninfo::{self, Conninfo};
 use super::patience::{self, Patience};
+use super::unanswered::Asking;
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::db::connection::StatementCache;
 use crate::store::hosts::migrate::SetUp;
@@ -14,6 +15,8 @@ use crate::store::{Access, Db, DbConnection};
 /// Connects to a server.
 pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection> {
     refuse_ports(url)?;
+    let mut asking = Asking::of(url);
+    asking.asks("a connection".to_owned());
     let connection = match patience::to_connect(url) {
         None => establish(url),
         Some(patience) => {
@@ -22,7 +25,9 @@ pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection>
                 .map_err(|why| unavailable(format!("cannot reach PostgreSQL: {why}")))?
         }
     };
-    let mut db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?), cache.clone(), None);
+    let mut connection = connection.map_err(refuse_connection)?;
+    connection.set_instrumentation(Asking::of(url));
+    let mut db = DbConnection::new(Db::Postgres(connection), cache.clone(), None);
     db.repeats(false);
     Ok(db)
 }

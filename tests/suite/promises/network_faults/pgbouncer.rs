@@ -1,15 +1,18 @@
 //! A PgBouncer in transaction mode between the sweep and its server; Debian's does not know prepared statements.
 
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::UNAVAILABLE;
+use crate::support::daemon::Daemon;
 use crate::support::databases::connect;
 use crate::support::pooler::Pooler;
-use crate::support::program::{Program, migrate_at, sweep_at};
+use crate::support::program::{Program, migrate_at, sweep, sweep_at};
 use crate::support::scratch::Scratch;
 use crate::support::world::{On, World};
 
@@ -144,6 +147,29 @@ fn a_statement_that_is_lost_in_the_middle_of_a_sweep_is_asked_again_without_bein
     let swept = through(&url, &["--set", "connections=2"]).run().done().json();
     assert_eq!((&swept["kinds"]["issues"]["continued"], &swept["kinds"]["issues"]["failed"]), (&20.into(), &0.into()));
     assert_eq!((world.count("wakes"), world.count("recoveries")), (20, 20));
+}
+
+/// The pooler has no connection left to lend, and takes what it is asked. No timeout of the server's ends that wait.
+#[test]
+fn what_a_pooler_holds_back_is_named_and_given_up_soon_after_the_deadline() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..2000);
+    let pooler = Pooler::start(2);
+    let url = pooler.url(world.name());
+    let flags = ["--database", &url, "--set", "deadline=4s", "--set", "connections=2", "--set", "statement_timeout=2s"];
+    let (began, mut sweep) = (Instant::now(), Daemon::start(sweep(flags)));
+    sweep.says(" continued: ");
+    let mut others = [connect(&url), connect(&url)];
+    others.iter_mut().for_each(|db| db.batch_execute("begin").expect("a connection to the server"));
+    sweep.says("s, though the server ends a statement after 2s: a pooler, a standby or the network keeps it: ");
+    let (code, out) = sweep.ended();
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert_eq!(code, UNAVAILABLE, "{out}");
+    sweep.says("the database has fallen silent: no answer within 9s, and none for ");
+    assert_eq!(sweep.count(" to: BEGIN ISOLATION LEVEL "), 1, "{:?}", sweep.log());
+    drop(others);
+    assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
 }
 
 #[test]

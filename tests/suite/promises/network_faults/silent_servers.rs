@@ -179,7 +179,7 @@ fn a_tool_gives_up_on_one_that_falls_silent() {
     let program = mcp(&url, ["--allow-changes", "--as", "ada"]).env("SWEEP_STATEMENT_TIMEOUT", "500ms");
     let arguments = json!({ "kind": "issue", "subject": issue, "reason": "a trip", "until": "2d" });
     let why = Client::start(program).refusal("exempt", arguments);
-    assert!(why.ends_with("the database has fallen silent: no answer within 7s"), "{why}");
+    assert!(why.contains("the database has fallen silent: no answer within 7s, and none for "), "{why}");
 }
 
 /// Freezes after the server has let the client in and the client knows its settings.
