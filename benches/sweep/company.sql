@@ -13,9 +13,11 @@ insert into issues (id, identifier, title, status, assignee_agent_id, started_at
 select id, 'ACM-' || n, state, case when state = 'finished' then 'done' else 'in_progress' end, agent_id,
        now() - interval '1 day', now() - interval '2 days', now() - interval '3 hours' + n * interval '1 ms'
 from plan;
-insert into runs (agent_id, issue_id, status, created_at, finished_at)
+-- A live run holds a lease of a day: its worker was heard of, so nothing is said about it.
+insert into runs (agent_id, issue_id, status, created_at, finished_at, heartbeat_at, lease_seconds)
 select agent_id, id, case state when 'live' then 'running' when 'finished' then 'succeeded' else 'failed' end,
-       now() - interval '4 hours', case when state <> 'live' then now() - interval '3 hours' end
+       now() - interval '4 hours', case when state <> 'live' then now() - interval '3 hours' end,
+       case when state = 'live' then now() end, case when state = 'live' then 86400 end
 from plan;
 insert into wakes (agent_id, issue_id, reason, requested_by)
 select agent_id, id, 'issue_assigned', 'host' from plan where state = 'woken';

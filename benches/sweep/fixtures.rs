@@ -57,7 +57,7 @@ impl Company {
         let Company { issues, stride, states } = self;
         let agents = self.agents();
         let moment = |ago: &str| format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{ago}')");
-        let [day, hours, hour] = ["-2 days", "-4 hours", "-3 hours"].map(moment);
+        let [day, hours, hour, now] = ["-2 days", "-4 hours", "-3 hours", "0 days"].map(moment);
         let id = |group: u32, number: &str| format!("printf('{group:08}-0000-4000-8000-%012d', {number})");
         let (agent, issue, run) = (id(1, &format!("n / {stride} % {agents}")), id(2, "n"), id(3, "n"));
         let new_agent = id(1, "n");
@@ -73,9 +73,10 @@ impl Company {
              {many} insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
              select {issue}, 'ACM-' || n, {states}, case when {states} = 'finished' then 'done' else 'in_progress' end, {agent},
                     {day}, {day}, {hour} from numbers;
-             {many} insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
+             {many} insert into runs (id, agent_id, issue_id, status, created_at, finished_at, heartbeat_at, lease_seconds)
              select {run}, {agent}, {issue}, case {states} when 'live' then 'running' when 'finished' then 'succeeded' else 'failed' end,
-                    {hours}, case when {states} <> 'live' then {hour} end from numbers;
+                    {hours}, case when {states} <> 'live' then {hour} end,
+                    case when {states} = 'live' then {now} end, case when {states} = 'live' then 86400 end from numbers;
              commit;
              analyze"
         )
