@@ -47,7 +47,7 @@ use diesel::result::Error::DatabaseError;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
-use crate::store::db::errors::is_of_statement;
+use crate::store::db::errors::{is_of_outage, is_of_statement};
 use crate::store::hosts::links::Links;
 use crate::store::work::candidates::{Part, Portion};
 pub use crate::store::work::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
@@ -148,9 +148,9 @@ fn prepare(options: &Options, store: &mut Store, glance: &Glance, has_partitions
     if !has_partitions {
         return Ok(options.connections);
     }
-    locks::connections(options, store).or_else(|error| match is_of_statement(&error) {
+    locks::connections(options, store).or_else(|error| match is_of_statement(&error) && !is_of_outage(&error) {
         // A view that is broken is found out, and named, by the sweep of its kind.
-        true => Ok(options.connections),
+        true => Ok(1),
         false => Err(options.database.explain(error)),
     })
 }

@@ -97,7 +97,16 @@ fn begins_with(error: &Error, words: &[&str]) -> bool {
 
 /// Is one statement at fault, and may the next one do?
 pub fn is_of_statement(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref()).any(|error: &Error| !is_away(error))
+    causes(error).any(|error| !is_away(error))
+}
+
+/// Is the database at fault?
+pub fn is_of_outage(error: &anyhow::Error) -> bool {
+    causes(error).any(is_outage)
+}
+
+fn causes(error: &anyhow::Error) -> impl Iterator<Item = &Error> {
+    error.chain().filter_map(|cause| cause.downcast_ref())
 }
 
 /// Has the role no right to something? It is no subject's fault, and lasts until somebody grants it. Recognised by the

@@ -1,6 +1,8 @@
 //! A host whose tables have hundreds of partitions: a sweep counts the locks of one subject before it begins, and takes
 //! no more of the server's than leave the host its half.
 
+use diesel::connection::SimpleConnection;
+
 use crate::support::databases::{connect, run};
 use crate::support::folder::{Folder, example};
 use crate::support::program::{migrate_at, sweep_at};
@@ -57,4 +59,14 @@ fn a_server_with_too_few_locks_is_refused_before_anything_is_done() {
     let server = with_partitions("max_locks_per_transaction=64");
     let said = ["this host needs ", " locks for a subject", "the server has 6400", "Set max_locks_per_transaction"];
     sweep_at(&server.url, ["--output", "json"]).run().refused(78, &said);
+}
+
+/// Counting takes as many locks as a subject does.
+#[test]
+fn a_server_without_room_for_one_more_lock_is_unavailable() {
+    let server = with_partitions("max_locks_per_transaction=64");
+    let mut other = connect(&server.url);
+    let lock = |n: u32| format!("select count(pg_advisory_lock({n}, m)) from generate_series(1, 500) m");
+    assert!((0..100).any(|n| other.batch_execute(&lock(n)).is_err()), "the table of locks has no end");
+    sweep_at(&server.url, ["--output", "json"]).run().refused(69, &["out of shared memory"]);
 }
