@@ -589,14 +589,14 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w cross join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as run_heard_of_at,
     (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w cross join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
@@ -769,12 +769,13 @@ left join board_texts t on t.reason = 'escalated';
 -- `over_since`: since when they are over. decisions.md#what-is-over
 
 -- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
--- episode is never cut in two.
+-- episode is never cut in two. What is not summed yet stays.
 create temp view recoveries_over as
 select r.id, r.created_at as at,
        (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
 from recoveries r
 where r.settled_at is not null
+  and r.created_at <= (select min(u.until) from upkeep u where u.task like 'sum%')
   and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
   and not (case r.kind
       when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)

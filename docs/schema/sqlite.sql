@@ -756,7 +756,7 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w cross join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
@@ -769,7 +769,7 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w cross join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
@@ -1407,12 +1407,13 @@ left join step_details d on d.subject_id = w.subject_id and d.reason = w.reason;
 -- `over_since`: since when they are over. decisions.md#what-is-over
 
 -- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
--- episode is never cut in two.
+-- episode is never cut in two. What is not summed yet stays.
 create view recoveries_over as
 select r.id, r.created_at as at,
        (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
 from recoveries r
 where r.settled_at is not null
+  and r.created_at <= (select min(u.until) from upkeep u where u.task like 'sum%')
   and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
   and not (case r.kind
       when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = r.subject_id limit 1 offset 0)

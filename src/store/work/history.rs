@@ -30,6 +30,13 @@ pub struct DaySum {
     pub in_vain: i64,
 }
 
+impl DaySum {
+    /// Was this day's sum taken back?
+    fn is_nothing(&self) -> bool {
+        [self.recorded, self.requested, self.in_vain] == [0; 3]
+    }
+}
+
 /// How many rows were recorded, by kind and then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
 
@@ -60,7 +67,7 @@ pub fn read_days(db: &mut Db, first: Option<NaiveDate>) -> QueryResult<Vec<DaySu
     let from = first.map_or(DateTime::UNIX_EPOCH, |day| day.and_time(NaiveTime::MIN).and_utc());
     let sums = ledger_days::table.filter(ledger_days::day.ge(from.date_naive().to_string()));
     let rows: Vec<Row> = sums.load(db)?;
-    let mut days: Vec<DaySum> = rows.into_iter().map(DaySum::from).collect();
+    let mut days: Vec<DaySum> = rows.into_iter().map(DaySum::from).filter(|sum| !sum.is_nothing()).collect();
     let later = Span { after, from, until: THE_END };
     days.extend(count_rows(db, &later)?);
     days.extend(count_reports(db, &later, ANY_TIME)?);
@@ -169,6 +176,7 @@ pub const STEP: i64 = 5_000;
 
 /// Adds what a look at the next rows shows to the sums.
 pub fn sum(db: &mut Db, look: HistoryLook, after: DateTime<Utc>, now: DateTime<Utc>) -> QueryResult<StepDone> {
+    let after = if after <= now - look.age { after } else { after.min(take_back(db, now)?) };
     let later = |after: DateTime<Utc>| {
         use recoveries::{created_at, table};
         table.filter(created_at.gt(Instant(after))).order(created_at).select(created_at)
@@ -187,6 +195,19 @@ pub fn sum(db: &mut Db, look: HistoryLook, after: DateTime<Utc>, now: DateTime<U
     let young: Option<RawInstant> = later(until).first(db).optional()?;
     let began_at = young.and_then(|at| at.instant()).unwrap_or(now).min(now);
     Ok(StepDone { until, due_at: began_at + look.age, begins_anew: false })
+}
+
+/// Takes the sums of the last two days, and of all days to come, back, to be made anew: a look has come to rows that it
+/// should have left to later looks, so the clock was ahead, and would pass over what is recorded now. The rows are all
+/// there: none so young is removed. Returns from when on there are no sums.
+fn take_back(db: &mut Db, now: DateTime<Utc>) -> QueryResult<DateTime<Utc>> {
+    let first = first_of(2, now);
+    let from = first.and_time(NaiveTime::MIN).and_utc();
+    let looks = upkeep::table.filter(upkeep::task.like("sum%")).filter(upkeep::until.gt(Instant(from)));
+    diesel::update(looks).set(upkeep::until.eq(Instant(from))).execute(db)?;
+    let nothing = (ledger_days::recorded.eq(0), ledger_days::requested.eq(0), ledger_days::in_vain.eq(0));
+    diesel::update(ledger_days::table.filter(ledger_days::day.ge(first.to_string()))).set(nothing).execute(db)?;
+    Ok(from)
 }
 
 /// Adds to the sum of a day. No upsert: a guest's file shows its tables as views.

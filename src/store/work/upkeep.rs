@@ -37,8 +37,8 @@ impl UpkeepTask {
     }
 }
 
-/// Nothing is due later than this; what says so was written by a clock that was ahead.
-pub(in crate::store) const LATEST: TimeDelta = TimeDelta::hours(25);
+/// Each task is looked at so often; what is due later was written by a clock that was ahead.
+pub(in crate::store) const LATEST: TimeDelta = TimeDelta::hours(1);
 
 /// The tasks that are due.
 macro_rules! due {
@@ -73,7 +73,7 @@ pub fn step(db: &mut Db, task: UpkeepTask, keep: After) -> QueryResult<bool> {
         UpkeepTask::RemoveSweeps => remove(db, ("sweeps", "started_at"), keep, [until, began_at, now]),
         UpkeepTask::RemoveNotifications => remove(db, ("notifications", "created_at"), keep, [until, began_at, now]),
     }?;
-    let began_at = if begins_anew { now } else { began_at };
+    let (began_at, due_at) = (if begins_anew { now } else { began_at }, due_at.min(now + LATEST));
     let done =
         (upkeep::until.eq(Instant(until)), upkeep::began_at.eq(Instant(began_at)), upkeep::due_at.eq(Instant(due_at)));
     diesel::update(upkeep::table.find(task.name())).set(done).execute(db)?;
@@ -97,7 +97,7 @@ fn remove(
     [after, began_at, now]: [DateTime<Utc>; 3],
 ) -> QueryResult<StepDone> {
     let After::Time(keep) = keep else {
-        return Ok(StepDone { until: after, due_at: now + ANEW, begins_anew: false });
+        return Ok(StepDone { until: after, due_at: now + LATEST, begins_anew: false });
     };
     let old = if relation == "sweeps" { keep.min(YOUNG_SWEEP) } else { keep };
     let next = format!("SELECT {at} AS at FROM {relation} WHERE {at} > ");
@@ -106,9 +106,9 @@ fn remove(
     let next = next.sql(&format!(" AND {at} < ")).bind::<types::Moment, _>(Instant(now - old));
     let until: Option<RawInstant> = next.sql(&format!(" ORDER BY {at} LIMIT {STEP}) next")).get_result(db)?;
     let Some(until) = until.and_then(|until| until.instant()) else {
-        let begins_anew = began_at < now - ANEW;
+        let begins_anew = began_at < now - ANEW || now < began_at;
         let until = if begins_anew { DateTime::UNIX_EPOCH } else { after };
-        return Ok(StepDone { until, due_at: if begins_anew { now } else { now + TimeDelta::hours(1) }, begins_anew });
+        return Ok(StepDone { until, due_at: if begins_anew { now } else { now + LATEST }, begins_anew });
     };
     let removal = match db.dialect() {
         Dialect::Postgres => format!("SELECT remove_over('{relation}', "),

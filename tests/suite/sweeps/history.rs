@@ -145,6 +145,28 @@ mod upkeep {
             assert_eq!((sums, world.summed()), (vec![5_000], 12_000));
         }
 
+        /// For three days, in which one row was recorded; those that come afterwards have earlier times.
+        fn what_is_recorded_after_a_clock_was_ahead_is_counted(world) {
+            let (subject, now) = (world.agent("idle"), world.db.now().expect("the time"));
+            let record = |world: &mut World, hours: i64| {
+                world.recorded_at(&subject, "continue", now + TimeDelta::hours(hours), "null");
+            };
+            record(world, -50);
+            world.let_upkeep_be_due();
+            world.sweep();
+            let (then, due) = (world.ago(-60 * 24 * 3), world.ago(-60 * 24 * 4));
+            world.run(&format!("update upkeep set until = {then}, due_at = {due}, began_at = {due}"));
+            let day = (now + TimeDelta::days(3)).date_naive();
+            world.run(&format!("insert into ledger_days (day, kind, action, recorded, requested, in_vain) \
+                                values ('{day}', 'issue', 'continue', 1, 0, 0)"));
+            [24 * 3, -2, -3].into_iter().for_each(|hours| record(world, hours));
+            world.sweep();
+            assert_eq!(world.summed(), 3, "the row of the future is summed when its time has come");
+            let days = world.attention()["days"].clone();
+            let recorded = |day: &Value| day["continued"].as_i64().expect("a number");
+            assert_eq!(days.as_array().expect("days").iter().map(recorded).sum::<i64>(), 3, "{days}");
+        }
+
         fn four_sweeps_at_once_sum_each_row_once(world) {
             world.long_ledger(6_000);
             world.let_upkeep_be_due();

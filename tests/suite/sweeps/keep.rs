@@ -139,6 +139,21 @@ mod databases {
             assert_eq!(world.status_document()["sweeper"]["interval_seconds"], last["interval_seconds"]);
         }
 
+        fn what_is_not_summed_yet_is_not_removed(world) {
+            let gone = Id::generate();
+            let rows = [100, 99, 98].map(|days| world.old_row("issue", &gone, "continue", days, false));
+            world.let_upkeep_be_due();
+            // Another sweep sums the rows at this moment: its task is passed over.
+            let later = world.ago(-50);
+            world.run(&format!("update upkeep set due_at = {later} where task = 'sum_late_reports'"));
+            world.sweep();
+            assert_eq!((world.summed(), world.ids("recoveries").len()), (3, rows.len()));
+            // What was passed over is looked at again a day later.
+            world.pass(60 * 25);
+            world.sweep();
+            assert_eq!((world.summed(), world.ids("recoveries").len()), (3, 0), "the control");
+        }
+
         fn sweeps_at_once_remove_in_steps_while_they_do_their_work(world) {
             let agent = world.agent("idle");
             let subject = Id::generate();
@@ -157,6 +172,7 @@ mod databases {
                     created_at, settled_at)
                  select {id}, {id}, 'issue', '{subject}', 'recover', 'x', {at}, 1, {at}, {at} from numbers"
             ));
+            world.remove(After::Off);
             let mut db = world.connect_as_sweep();
             let task = UpkeepTask::RemoveRecoveries;
             let first = db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, KEEP));
@@ -185,6 +201,7 @@ fn the_function_that_removes_keeps_what_is_not_over_whoever_calls_it() {
     world.old_row("issue", &fresh, "recover", 6, false);
     world.old_row("issue", &open, "escalate", 100, true);
     world.old_row("issue", &agent, "recover", 8, false);
+    world.run("update upkeep set until = now()");
     let remove = |relation: &str| format!("select remove_over('{relation}', '-infinity', 'infinity', 'infinity')");
     world.run(&remove("recoveries"));
     assert_eq!(world.ids("recoveries").len(), 2);

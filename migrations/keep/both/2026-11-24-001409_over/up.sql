@@ -2,12 +2,13 @@
 -- `over_since`: since when they are over. decisions.md#what-is-over
 
 -- A subject's history goes as a whole: when it is not in progress, nothing about it is open, and nothing was recorded for long enough. So an
--- episode is never cut in two.
+-- episode is never cut in two. What is not summed yet stays.
 create view recoveries_over as
 select r.id, r.created_at as at,
        (select max(o.created_at) from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id) as over_since
 from recoveries r
 where r.settled_at is not null
+  and r.created_at <= (select min(u.until) from upkeep u where u.task like 'sum%')
   and not exists (select 1 from recoveries o where o.kind = r.kind and o.subject_id = r.subject_id and o.settled_at is null)
   and not {{ is_in_progress("r") }};
 

@@ -34,7 +34,7 @@ impl World {
         let mut tables: Vec<(&str, &[&str])> = vec![
             ("issues", &["updated_at", "started_at", "created_at"]),
             ("recoveries", &["created_at", "settled_at", "episode_began_at"]),
-            ("upkeep", &["until", "due_at"]),
+            ("upkeep", &["until", "began_at", "due_at"]),
         ];
         tables.extend::<Vec<(&str, &[&str])>>(match self.on {
             On::Paperclip => vec![

@@ -48,8 +48,8 @@ impl World {
     /// Removes all that is over.
     pub fn remove(&self, keep: After) {
         let mut db = self.connect_as_sweep();
-        for task in [UpkeepTask::RemoveRecoveries, UpkeepTask::RemoveSweeps, UpkeepTask::RemoveNotifications] {
-            let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, task, keep));
+        for task in UpkeepTask::ALL {
+            let mut next = || db.in_transaction(Access::Write, &Timeouts::default(), |db| step(db, *task, keep));
             while next().expect("a step") {}
         }
     }
