@@ -189,8 +189,9 @@ impl Sweep<'_> {
             if !provided || mode == KindMode::Off || is_quiet {
                 continue;
             }
-            let kept = left.map(|left| self.kept_for(&others, left, &mut store.db)).unwrap_or_default();
             // What is not done in shadow takes nothing from what is.
+            let done: Vec<Kind> = others.into_iter().filter(|kind| self.options.mode(*kind) == KindMode::On).collect();
+            let kept = left.map(|left| self.kept_for(&done, left, &mut store.db)).unwrap_or_default();
             let is_shadow = mode == KindMode::Shadow;
             round.limits.left = if is_shadow { self.options.limit } else { left.map(|left| left - kept) };
             let swept = for_kind!(kind, S => self.sweep_kind::<S>(&mut store.db, mode, round));

@@ -178,15 +178,22 @@ macro_rules! nominations {
             fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
                 let view = stringify!($candidates);
                 let kind = Self::KIND;
-                let any_open = format!(
-                    "EXISTS (SELECT 1 FROM interventions o WHERE o.kind = '{kind}' AND o.subject_id = {view}.subject_id
-                             AND o.settled_at IS NULL)"
+                let is_open = format!(
+                    "CASE WHEN EXISTS (SELECT 1 FROM interventions o WHERE o.kind = '{kind}' \
+                         AND o.subject_id = {view}.subject_id AND o.settled_at IS NULL) THEN 1 ELSE 0 END"
                 );
-                let order = format!("PARTITION BY {view}.tenant, {any_open} ORDER BY {view}.since, {view}.subject_id");
-                let turn = sql::<BigInt>(&format!("row_number() OVER ({order})"));
+                // Of a tenant, what is open and what is not come by turns, as long as there are both.
+                let (tenant, alike) = (format!("{view}.tenant"), format!("{view}.tenant, {is_open}"));
+                let turn = sql::<BigInt>(&format!(
+                    "row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id) + {least}( \
+                         row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id) - 1 + {is_open}, \
+                         count(*) OVER (PARTITION BY {tenant}) - count(*) OVER (PARTITION BY {alike}))",
+                    least = db.dialect().either("least", "min"),
+                ));
                 let served_at = sql::<Nullable<Moment>>(&format!(
-                    "(SELECT max(created_at) FROM interventions t WHERE t.kind = '{kind}' AND t.tenant = {view}.tenant)
-                     NULLS FIRST"
+                    "(SELECT max(created_at) FROM interventions t WHERE t.kind = '{kind}' AND t.tenant = {view}.tenant \
+                          AND t.created_at <= {now}) NULLS FIRST",
+                    now = db.dialect().clock(),
                 ));
                 candidates!($candidates, Self::KIND, part, rows)
                     .order((turn, served_at, $candidates::since, $candidates::subject_id))

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
+use sweep::rules::{Id, Kind};
 use sweep::store::work::candidates::{Nominated, Part};
-use sweep::sweep::Options;
+use sweep::sweep::{KindMode, Options};
 
 use crate::support::world::tenants::Tenant;
 use crate::support::world::{On, World, on_each_database, on_each_host};
@@ -77,7 +77,7 @@ on_each_host! {
         let first = IssueFacts::candidates_in_turns(&mut world.connect(), &Part::whole(), 4).expect("candidates");
 
         let first: Vec<Id> = first.into_iter().map(|candidate| candidate.id).collect();
-        assert_eq!(first, [&old[2], &young[1], &old[1], &young[0]].map(Clone::clone));
+        assert_eq!(first, [&young[1], &old[2], &young[0], &old[1]].map(Clone::clone));
     }
 }
 
@@ -85,6 +85,43 @@ mod kinds {
     use super::*;
 
     on_each_database! {
+        fn a_tenant_whose_work_is_open_in_part_has_no_second_share(world) {
+            let [acme, other] = ["acme", "other"].map(|name| world.tenant(name));
+            world.orphans_of(&acme, 20..23);
+            world.sweep();
+            world.orphans_of(&acme, 0..3);
+            world.orphans_of(&other, 10..16);
+
+            let first = IssueFacts::candidates_in_turns(&mut world.connect(), &Part::whole(), 6).expect("candidates");
+
+            let of_other = first.iter().filter(|candidate| candidate.group == other.agent).count();
+            assert_eq!(of_other, 3, "{first:?}");
+        }
+
+        /// A clock that was ahead has dated what one of them had.
+        fn a_tenant_that_was_served_in_the_future_has_its_turn(world) {
+            let tenants = tenants_with(world, &[4, 4]);
+            let ahead = world.ago(-60 * 24 * 300);
+            world.sweep_as(&limited(world, 1));
+            world.run(&format!("update recoveries set created_at = {ahead}, settled_at = {ahead}"));
+            for _ in 0..3 {
+                world.sweep_as(&limited(world, 1));
+            }
+            let served = tenants.iter().map(|issues| issues.iter().map(|issue| world.wakes_for(issue)).sum::<i64>());
+            assert_eq!(served.collect::<Vec<_>>(), [1, 3], "the second one's issues are older");
+        }
+
+        fn what_is_in_shadow_takes_nothing_of_the_limit(world) {
+            let Tenant { agent, .. } = world.tenant("acme");
+            world.orphans(&agent, 100..125);
+            world.stalled_steps(&agent, 0..20);
+            let options = Options { modes: [(Kind::Step, KindMode::Shadow)].into(), ..limited(world, 10) };
+
+            let swept = world.sweep_as(&options);
+
+            assert_eq!(swept.count("issues", "continued"), 10);
+        }
+
         fn the_steps_of_a_tenant_have_their_share_of_the_limit_beside_the_issues_of_another(world) {
             let Tenant { agent, .. } = world.tenant("evil");
             world.orphans(&agent, 100..125);
