@@ -126,7 +126,12 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
 /// What an operator can do about an error that lasts until then, by what its words hold.
-const LASTING: [(&str, &str); 3] = [
+const LASTING: [(&str, &str); 4] = [
+    (
+        "out of shared memory",
+        "the server has no room for more locks: set max_locks_per_transaction higher, or use fewer partitions, or fewer \
+         connections at the same time",
+    ),
     (
         "permission denied to create database",
         "the role lacks a right: as a superuser, ALTER ROLE … CREATEDB, or use a role that has it",
