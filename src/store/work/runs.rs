@@ -78,11 +78,14 @@ pub fn begin(db: &mut Db, lease: Option<TimeDelta>) -> QueryResult<Option<(Id, T
     Ok(Some((run, wake)))
 }
 
-/// The run, as long as no sweep has taken it.
+/// The run, as long as no sweep has taken it and its status is one of these.
 #[diesel::dsl::auto_type(no_type_alias)]
-fn own(run: &Id) -> _ {
-    runs::table.filter(runs::id.eq(run)).filter(runs::status.eq("running"))
+fn own<'a>(run: &'a Id, statuses: &'a [&'a str]) -> _ {
+    runs::table.filter(runs::id.eq(run)).filter(runs::status.eq_any(statuses))
 }
+
+/// A run that was queued and never began keeps its issue live as well: a person may end it.
+const UNENDED: [&str; 3] = ["running", "queued", "scheduled_retry"];
 
 /// Is there such a run, at work or not?
 pub fn is_there(db: &mut Db, run: &Id) -> QueryResult<bool> {
@@ -92,15 +95,15 @@ pub fn is_there(db: &mut Db, run: &Id) -> QueryResult<bool> {
 /// Notes a sign of life. False: the run is not running any more.
 pub fn note_heartbeat(db: &mut Db, run: &Id) -> QueryResult<bool> {
     let at = db.now()?;
-    Ok(diesel::update(own(run)).set(runs::heartbeat_at.eq(Instant(at))).execute(db)? == 1)
+    Ok(diesel::update(own(run, &["running"])).set(runs::heartbeat_at.eq(Instant(at))).execute(db)? == 1)
 }
 
-/// Ends a run. `is_work_done`: its issue goes to review, or its step is completed. False: the run is not running any
-/// more, and nothing was changed.
+/// Ends a run. `is_work_done`: its issue goes to review, or its step is completed. False: the run has ended already, and
+/// nothing was changed.
 pub fn end(db: &mut Db, run: &Id, end: RunEnd, is_work_done: bool) -> QueryResult<bool> {
     let at = Instant(db.now()?);
     let ended = (runs::status.eq(<&str>::from(end)), runs::finished_at.eq(at));
-    if diesel::update(own(run)).set(ended).execute(db)? == 0 {
+    if diesel::update(own(run, &UNENDED)).set(ended).execute(db)? == 0 {
         return Ok(false);
     }
     if is_work_done {

@@ -137,6 +137,17 @@ on_each_database! {
         assert_eq!(rows(world), before);
     }
 
+    /// It keeps its issue live for as long as nobody ends it, and `sweep attention` says how.
+    fn a_run_that_never_began_ends_too(world) {
+        for status in ["queued", "scheduled_retry"] {
+            let (_, id) = at_work(world);
+            world.set("runs", &id, &format!("status = '{status}'"));
+            run(world, &format!("heartbeat {id}")).refused(1, &["is not running any more"]);
+            is_silent(run(world, &format!("end {id} interrupted")));
+            assert_eq!(world.status("runs", &id), "interrupted");
+        }
+    }
+
     fn a_run_ends_once(world) {
         let (_, id) = at_work(world);
         is_silent(run(world, &format!("end {id} failed")));
