@@ -77,6 +77,9 @@
 {#- The unended runs of the steps `s` that a query finds, of a view each half of which PostgreSQL reads for one step. -#}
 {%- macro runs_of_steps(steps, condition) %}select r.run_id from {{ steps }} {{ those_of("worked_steps", "r", "r.id = s.id") }}
         where {{ condition }}{% endmacro -%}
+{#- The latest runs of each wake that a query finds: a host's history may be long, and a join would read all of it. -#}
+{%- macro runs_of_wakes(condition) %}select r.id from wakes w {{ some_of("runs", "r", "r.wake_id = w.id", "r.created_at desc, r.id", 50) }}
+        where {{ condition }}{% endmacro -%}
 {#- Whether a value is one of those of a query, which is asked once. Of an `exists` the planner may expect one row where thousands come, and would
     then read them anew for each value. Of an array it expects ten, and hashes them, however many come. -#}
 {%- macro is_in(column, query, value) %}{{ value }} in (select unnest(array(select {{ column }} from {{ query }}))){% endmacro -%}

@@ -54,6 +54,7 @@
 {%- macro those_of(view, name, condition) %}cross join {{ view }} {{ name }} on {{ condition }}{% endmacro -%}
 {%- macro open_recovery(kind, subject, condition="true") %}left join open_recoveries o on o.kind = '{{ kind }}' and o.subject_id = {{ subject }}
                       and {{ condition }}{% endmacro -%}
+{%- macro runs_of_wakes(condition) %}select r.id from wakes w join runs r on r.wake_id = w.id where {{ condition }}{% endmacro -%}
 {%- macro runs_of_steps(steps, condition) %}select r.id from {{ steps }} cross join runs r on r.plan_step_id = s.id
         where {{ condition }}
         union all

@@ -49,8 +49,7 @@
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w {{ some_of("runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 50) }}
-        where w.issue_id = i.id and w.status {{ on_its_way }}
+        {{ runs_of_wakes("w.issue_id = i.id and w.status " ~ on_its_way) }}
 {%- if steps %}
         union all
         {{ runs_of_steps("plans p join plan_steps s on s.plan_id = p.id", "p.issue_id = i.id and p.tenant = i.tenant") }}
