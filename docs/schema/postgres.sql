@@ -1631,20 +1631,18 @@ where s.started_at < statement_timestamp() - make_interval(secs => 86400)
       where t.succeeded and t.shards = s.shards and t.shard = s.shard and t.finished_at > s.started_at
       order by t.finished_at limit 1 offset 10) is not null);
 
--- A notification that says that something lasts stays as long as it does: people are not notified again.
+-- A notification that says that something lasts stays as long as it does: people are not notified again. Of stuck wakes that is the latest that
+-- has reached people. What a clock that was ahead has dated in the future does not count.
 create view notifications_over as
 select n.id, n.created_at as at, coalesce(n.delivered_at, n.dead_at) as over_since
 from notifications n
 where coalesce(n.delivered_at, n.dead_at) is not null
   and not case n.event
-      when 'wakes_stuck' then not exists (
+      when 'wakes_stuck' then n.delivered_at is not null and not exists (
           select 1 from notifications o
-          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at and o.dead_at is null)
-      when 'run_unheard' then (case n.kind
-      when 'issue' then exists (select 1 from issue_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
-      when 'step' then exists (select 1 from step_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
-      when 'session' then exists (select 1 from session_subjects s where s.subject_id = n.subject_id limit 1 offset 0)
-      else false end)
+          where o.event = 'wakes_stuck' and o.destination = n.destination and o.part = n.part and o.created_at > n.created_at
+            and o.created_at <= statement_timestamp() and o.delivered_at is not null)
+      when 'run_unheard' then n.subject_id in (select u.subject_id from unheard_runs u)
       when 'host_blocked' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'blocked')
       when 'unstarted' then exists (select 1 from issues i where i.id = n.subject_id and i.status = 'todo')
       else false end;

@@ -104,6 +104,7 @@ fn text(path: &str, host: &Host, dialect: Dialect) -> Result<String> {
         own => prefix(host, dialect),
         id => host.id(),
         native => host.is_native(),
+        derived => host.has_derived_facts(),
         brings => host.views(dialect),
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),

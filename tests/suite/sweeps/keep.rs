@@ -9,6 +9,7 @@ use sweep::rules::{After, Id, Kind};
 use sweep::store::work::upkeep::{UpkeepTask, step};
 use sweep::store::{Access, Timeouts};
 
+use crate::support::in_process::sweep_once;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const DAY: i64 = 24 * 60;
@@ -152,6 +153,35 @@ mod databases {
             world.pass(60 * 25);
             world.sweep();
             assert_eq!((world.summed(), world.ids("recoveries").len()), (3, 0), "the control");
+        }
+
+        /// A run is unheard although a person has its issue, which a sweep does not examine.
+        fn of_a_run_that_is_still_unheard_people_are_notified_once(world) {
+            let notifying = world.notifying(&[("SWEEP_WEBHOOK_URL", "https://example.com")]);
+            let agent = world.agent("running");
+            let began = world.ago(100 * DAY);
+            let [issue, over] = ["running", "succeeded"].map(|status| {
+                let issue = world.orphan(&agent);
+                world.set("issues", &issue, &format!("assignee_user_id = 'ada', updated_at = {began}"));
+                world.issue_run(&issue, &agent, status, 100 * DAY);
+                issue
+            });
+            let lasting = world.notified("run_unheard", Some(&issue), 95, true);
+            world.notified("run_unheard", Some(&over), 95, true);
+
+            world.remove(KEEP);
+            sweep_once(&notifying.sweep);
+
+            assert_eq!(world.ids("notifications where event = 'run_unheard'"), [lasting.0].into());
+        }
+
+        fn of_stuck_wakes_what_reached_people_last_stays(world) {
+            let all = [(100, true), (95, false), (-300, true)];
+            let all = all.map(|(days, delivered)| world.notified("wakes_stuck", None, days, delivered).0);
+
+            world.remove(KEEP);
+
+            assert_eq!(world.ids("notifications"), all.into());
         }
 
         fn sweeps_at_once_remove_in_steps_while_they_do_their_work(world) {
