@@ -812,7 +812,7 @@ left join lateral (
         select i.checkout_run_id
         union all
         select r.id from wakes w cross join lateral (
-        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50) r
+        select * from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 50) r
         where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select r.run_id from plans p join plan_steps s on s.plan_id = p.id cross join lateral (select * from worked_steps r where r.id = s.id offset 0) r

@@ -430,7 +430,7 @@ left join lateral (
         select i.checkout_run_id
         union all
         select r.id from wakes w cross join lateral (
-        select * from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50) r
+        select * from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 50) r
         where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join lateral (select * from observed_runs r where r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running') offset 0) r
 ) unended on true

@@ -589,18 +589,14 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as run_heard_of_at,
     (select max('run ' || substr(cast(r.id as text), 1, 8) || ' is lost: ' || r.lost) from (
         select r.id from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running')
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
     ) o cross join observed_runs r on r.id = o.id and r.status in ('queued', 'scheduled_retry', 'running')) as lost_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,

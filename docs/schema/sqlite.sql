@@ -756,9 +756,7 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
@@ -771,9 +769,7 @@ select
         union all
         select i.checkout_run_id
         union all
-        select r.id from wakes w cross join runs r on r.id in (
-        select r.id from runs r where r.wake_id = w.id and r.status in ('queued', 'scheduled_retry', 'running') order by r.created_at desc, r.id limit 50)
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select r.id from wakes w join runs r on r.wake_id = w.id where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select r.id from plans p join plan_steps s on s.plan_id = p.id cross join runs r on r.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant

@@ -10,10 +10,13 @@ use crate::store::db::dialect::Dialect;
 use crate::store::hosts::catalog::PREFIX;
 use crate::store::hosts::folders::Host;
 
-/// All that stands in the schema and works, and a hash of its definition.
+/// All that stands in the schema and works, and a hash of its definition; all that stands in a file, and its text.
 macro_rules! standing {
     ($before:literal, $after:literal) => {
-        concat!($before, include_str!("made.postgres.sql"), $after)
+        standing!("made.postgres.sql", $before, $after)
+    };
+    ($file:literal, $before:literal, $after:literal) => {
+        concat!($before, include_str!($file), $after)
     };
 }
 
@@ -23,8 +26,11 @@ pub const GONE_ON_POSTGRES: &str = standing!(
     ") standing) ORDER BY 1"
 );
 
-const GONE_ON_SQLITE: &str =
-    "SELECT key FROM host, json_each(made) WHERE key NOT IN (SELECT name FROM sqlite_master) ORDER BY 1";
+const GONE_ON_SQLITE: &str = standing!(
+    "made.sqlite.sql",
+    "SELECT key FROM host, json_each(made) WHERE key NOT IN (SELECT name FROM (",
+    ") standing) ORDER BY 1"
+);
 
 /// A definition is as the server keeps it, which names others by their numbers: a server of another version, and a
 /// schema that was restored, have other ones.
@@ -34,8 +40,11 @@ const ALTERED_ON_POSTGRES: &str = standing!(
      AND made ->> 'server' = concat(current_setting('server_version_num'), ' ', host.tableoid::oid) ORDER BY 1"
 );
 
-const ALTERED_ON_SQLITE: &str = "SELECT key FROM host, json_each(made) JOIN sqlite_master m ON m.name = key \
-    WHERE value IS NOT NULL AND value <> m.sql ORDER BY 1";
+const ALTERED_ON_SQLITE: &str = standing!(
+    "made.sqlite.sql",
+    "SELECT key FROM host, json_each(made) JOIN (",
+    ") standing ON standing.name = key WHERE value <> definition ORDER BY 1"
+);
 
 /// Finds what was made and is gone.
 pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
@@ -62,9 +71,10 @@ pub fn to_record(host: &Host, dialect: Dialect) -> String {
                 true => "true".to_owned(),
                 false => format!("substr(name, 1, {}) = '{PREFIX}'", PREFIX.len()),
             };
+            let standing = include_str!("made.sqlite.sql");
             format!(
-                "select json_group_object(name, case when {is_own} then sql end) from sqlite_master\n    \
-                 where (type in ('table', 'view') or {is_own}) and substr(name, 1, 7) <> 'sqlite_'"
+                "select json_group_object(name, case when {is_own} then definition end) from (\n{standing}\
+                 ) standing where (type in ('table', 'view') or {is_own}) and substr(name, 1, 7) <> 'sqlite_'"
             )
         }
     }
