@@ -129,8 +129,8 @@ const NAMES_ANOTHER_FILE: &str = "access permission denied";
 const LASTING: [(&str, &str); 4] = [
     (
         "out of shared memory",
-        "the server has no room for more locks: set max_locks_per_transaction higher, or use fewer partitions, or fewer \
-         connections at the same time",
+        "the server has no room for more locks: set max_locks_per_transaction higher, or use fewer partitions, or \
+         fewer connections at the same time",
     ),
     (
         "permission denied to create database",

@@ -182,7 +182,7 @@ macro_rules! nominations {
                     "CASE WHEN EXISTS (SELECT 1 FROM interventions o WHERE o.kind = '{kind}' \
                          AND o.subject_id = {view}.subject_id AND o.settled_at IS NULL) THEN 1 ELSE 0 END"
                 );
-                // Of a tenant, what is open and what is not come by turns, as long as there are both.
+                // A tenant's open subjects and its others come by turns, as long as there are both.
                 let (tenant, alike) = (format!("{view}.tenant"), format!("{view}.tenant, {is_open}"));
                 let turn = sql::<BigInt>(&format!(
                     "row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id) + {least}( \
