@@ -184,9 +184,10 @@ macro_rules! nominations {
                 );
                 // A tenant's open subjects and its others come by turns, as long as there are both.
                 let (tenant, alike) = (format!("{view}.tenant"), format!("{view}.tenant, {is_open}"));
+                let place =
+                    format!("row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id)");
                 let turn = sql::<BigInt>(&format!(
-                    "row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id) + {least}( \
-                         row_number() OVER (PARTITION BY {alike} ORDER BY {view}.since, {view}.subject_id) - 1 + {is_open}, \
+                    "{place} + {least}({place} - 1 + {is_open}, \
                          count(*) OVER (PARTITION BY {tenant}) - count(*) OVER (PARTITION BY {alike}))",
                     least = db.dialect().either("least", "min"),
                 ));
