@@ -98,8 +98,8 @@ pub fn note_heartbeat(db: &mut Db, run: &Id) -> QueryResult<bool> {
     Ok(diesel::update(own(run, &["running"])).set(runs::heartbeat_at.eq(Instant(at))).execute(db)? == 1)
 }
 
-/// Ends a run. `is_work_done`: its issue goes to review, or its step is completed. False: the run has ended already, and
-/// nothing was changed.
+/// Ends a run. `is_work_done`: its issue goes to review, or its step is completed. False: the run has ended already,
+/// and nothing was changed.
 pub fn end(db: &mut Db, run: &Id, end: RunEnd, is_work_done: bool) -> QueryResult<bool> {
     let at = Instant(db.now()?);
     let ended = (runs::status.eq(<&str>::from(end)), runs::finished_at.eq(at));
