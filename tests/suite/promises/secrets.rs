@@ -112,7 +112,9 @@ fn output(world: &mut World, time_passes: bool) -> String {
     for (command, format) in commands().into_iter().zip(["text", "json"].into_iter().cycle()) {
         let ran = loud(sweep(command.iter().copied()).env("DATABASE_URL", &url), format);
         assert_hidden(&ran, &format!("{command:?}"));
-        assert!([0, 1, 2].contains(&ran.code), "{command:?}: {ran}");
+        // What was planted has altered the schema.
+        let is_altered = command.first() == Some(&"migrate") && ran.code == 78;
+        assert!([0, 1, 2].contains(&ran.code) || is_altered, "{command:?}: {ran}");
         all = all + &ran.out + &ran.err;
         if time_passes {
             world.end_continuations("failed");
