@@ -25,7 +25,7 @@ pub fn run(server: &Server) -> Result<()> {
     println!("\nGrowth, ms (median of {ROUNDS})");
     for line in &lines {
         let points = line.points.iter().map(|(count, ms)| format!("{count}: {ms:.0}")).collect::<Vec<_>>().join(", ");
-        println!("  {:44} {points}   bends upwards: {}", line.name, verdict(!line.bends_upwards()));
+        println!("  {:44} {points}   no bend upwards: {}", line.name, verdict(!line.bends_upwards()));
     }
     let picture = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/images/growth.svg");
     std::fs::write(picture, chart::draw(&lines, "things in the database", "milliseconds"))?;
@@ -82,7 +82,11 @@ fn measure(server: &Server, count: u32, lines: &mut [Line]) -> Result<()> {
             server.execute("growth", "update sweep.wakes set created_at = clock_timestamp()")?;
             let began = Instant::now();
             let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
-            sweep.args(*arguments).args(["--database", &server.url("growth")]).stdout(Stdio::null());
+            sweep
+                .args(*arguments)
+                .args(["--database", &server.url("growth")])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let status = sweep.status()?;
             rounds.push(milliseconds(began.elapsed()));
             ensure!(status.success(), "sweep {arguments:?} ended with {status}");
