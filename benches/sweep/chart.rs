@@ -27,11 +27,11 @@ impl Line {
     }
 }
 
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 890.0;
 const HEIGHT: f64 = 460.0;
 /// Room for the numbers at the left and below, and for the names of the lines at the right.
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 300.0;
+const RIGHT: f64 = 330.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
 const COLORS: [&str; 6] = ["#1f77b4", "#d95f02", "#2ca02c", "#9467bd", "#c51b7d", "#8c6d31"];
