@@ -16,7 +16,7 @@ use crate::store::{Access, Db, DbConnection};
 pub(super) fn connect(url: &str, cache: &StatementCache) -> Result<DbConnection> {
     refuse_ports(url)?;
     let mut asking = Asking::of(url);
-    asking.asks("a connection".to_owned());
+    asking.asks("the request for a connection".to_owned());
     let connection = match patience::to_connect(url) {
         None => establish(url),
         Some(patience) => {

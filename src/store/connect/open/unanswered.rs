@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::{Instrumentation, InstrumentationEvent};
@@ -27,27 +27,27 @@ fn unanswered() -> MutexGuard<'static, BTreeMap<u64, Question>> {
 #[derive(Clone)]
 struct Question {
     /// The URL, which may hold a password.
-    database: String,
+    database: Arc<str>,
     words: String,
     asked_at: Instant,
 }
 
 /// Knows what a connection asks until that is answered, or the connection closed.
 pub struct Asking {
-    database: String,
+    database: Arc<str>,
     question: Option<u64>,
 }
 
 impl Asking {
     pub fn of(database: &str) -> Asking {
-        Asking { database: database.to_owned(), question: None }
+        Asking { database: database.into(), question: None }
     }
 
     /// `words`: the beginning of a statement, or what else is waited for.
     pub fn asks(&mut self, words: String) {
         self.is_answered();
         let number = ASKED.fetch_add(1, Ordering::Relaxed);
-        let question = Question { database: self.database.clone(), words, asked_at: Instant::now() };
+        let question = Question { database: Arc::clone(&self.database), words, asked_at: Instant::now() };
         unanswered().insert(number, question);
         self.question = Some(number);
     }
@@ -99,7 +99,7 @@ pub fn rounded(time: Duration) -> Duration {
 /// The oldest question to a database that has no answer, of those that were asked since a moment, with its number.
 fn oldest(database: &str, since: Instant) -> Option<(u64, Question)> {
     let unanswered = unanswered();
-    let mut its = unanswered.iter().filter(|(_, it)| it.database == database && since <= it.asked_at);
+    let mut its = unanswered.iter().filter(|(_, it)| *it.database == *database && since <= it.asked_at);
     its.next().map(|(number, question)| (*number, question.clone()))
 }
 
