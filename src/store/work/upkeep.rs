@@ -37,15 +37,15 @@ impl UpkeepTask {
     }
 }
 
-/// Each task is looked at so often; what is due later was written by a clock that was ahead.
-pub(in crate::store) const LATEST: TimeDelta = TimeDelta::hours(1);
+/// How often each task is looked at. What is due later than that was written by a clock that was ahead.
+pub(in crate::store) const INTERVAL: TimeDelta = TimeDelta::hours(1);
 
 /// The tasks that are due.
 macro_rules! due {
     ($now:expr) => {{
         use $crate::store::db::schema::upkeep::{due_at, table};
-        use $crate::store::work::upkeep::LATEST;
-        table.filter(due_at.le(Instant($now)).or(due_at.gt(Instant($now + LATEST))))
+        use $crate::store::work::upkeep::INTERVAL;
+        table.filter(due_at.le(Instant($now)).or(due_at.gt(Instant($now + INTERVAL))))
     }};
 }
 pub(in crate::store) use due;
@@ -73,7 +73,7 @@ pub fn step(db: &mut Db, task: UpkeepTask, keep: After) -> QueryResult<bool> {
         UpkeepTask::RemoveSweeps => remove(db, ("sweeps", "started_at"), keep, [until, began_at, now]),
         UpkeepTask::RemoveNotifications => remove(db, ("notifications", "created_at"), keep, [until, began_at, now]),
     }?;
-    let (began_at, due_at) = (if begins_anew { now } else { began_at }, due_at.min(now + LATEST));
+    let (began_at, due_at) = (if begins_anew { now } else { began_at }, due_at.min(now + INTERVAL));
     let done =
         (upkeep::until.eq(Instant(until)), upkeep::began_at.eq(Instant(began_at)), upkeep::due_at.eq(Instant(due_at)));
     diesel::update(upkeep::table.find(task.name())).set(done).execute(db)?;
@@ -97,7 +97,7 @@ fn remove(
     [after, began_at, now]: [DateTime<Utc>; 3],
 ) -> QueryResult<StepDone> {
     let After::Time(keep) = keep else {
-        return Ok(StepDone { until: after, due_at: now + LATEST, begins_anew: false });
+        return Ok(StepDone { until: after, due_at: now + INTERVAL, begins_anew: false });
     };
     let old = if relation == "sweeps" { keep.min(YOUNG_SWEEP) } else { keep };
     let next = format!("SELECT {at} AS at FROM {relation} WHERE {at} > ");
@@ -108,7 +108,7 @@ fn remove(
     let Some(until) = until.and_then(|until| until.instant()) else {
         let begins_anew = began_at < now - ANEW || now < began_at;
         let until = if begins_anew { DateTime::UNIX_EPOCH } else { after };
-        return Ok(StepDone { until, due_at: if begins_anew { now } else { now + LATEST }, begins_anew });
+        return Ok(StepDone { until, due_at: if begins_anew { now } else { now + INTERVAL }, begins_anew });
     };
     let removal = match db.dialect() {
         Dialect::Postgres => format!("SELECT remove_over('{relation}', "),
