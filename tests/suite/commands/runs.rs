@@ -137,7 +137,7 @@ on_each_database! {
         assert_eq!(rows(world), before);
     }
 
-    /// It keeps its issue live for as long as nobody ends it, and `sweep attention` says how.
+    /// A queued run keeps its issue live until somebody ends that run, and `sweep attention` says how.
     fn a_run_that_never_began_ends_too(world) {
         for status in ["queued", "scheduled_retry"] {
             let (_, id) = at_work(world);

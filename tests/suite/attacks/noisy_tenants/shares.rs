@@ -98,7 +98,7 @@ mod kinds {
             assert_eq!(of_other, 3, "{first:?}");
         }
 
-        /// A clock that was ahead has dated what one of them had.
+        /// A clock that was ahead has dated the ledger's row of one tenant.
         fn a_tenant_that_was_served_in_the_future_has_its_turn(world) {
             let tenants = tenants_with(world, &[4, 4]);
             let ahead = world.ago(-60 * 24 * 300);

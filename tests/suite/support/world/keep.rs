@@ -45,7 +45,7 @@ impl World {
         self.texts("id", table).into_iter().flatten().collect()
     }
 
-    /// Removes all that is over.
+    /// Sums the ledger, and removes all that is over.
     pub fn remove(&self, keep: After) {
         let mut db = self.connect_as_sweep();
         for task in UpkeepTask::ALL {
