@@ -2,7 +2,7 @@
 # Tests of what depends on a server: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
 CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
 	promises::rival_sweepers promises::network_faults::cut_connections requests::rivals hosts::paperclip
-.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture times
+.PHONY: help demo run test test-agents test-mcp test-hosts test-otlp test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one
 	@tests/prerequisites test
 	@tests/hosts/run $(ARGS)
 
+test-otlp: ## Look at what a collector of OpenTelemetry's gets (builds the feature otlp)
+	@tests/prerequisites test
+	@cargo test --locked --features otlp --test otlp -- $(ARGS)
+
 test-page: ## Look at the page with a real Chromium, axe-core and the keyboard
 	@tests/prerequisites test
 	@tests/page/install >/dev/null
@@ -69,8 +73,8 @@ contract: ## Play what depends on a server on one PostgreSQL, with its roles: ma
 check: ## Check format, lints and documentation
 	@tests/prerequisites build
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
-	cargo clippy --locked --test hosts -- -D warnings
+	cargo clippy --locked --features otlp --all-targets -- -D warnings
+	cargo clippy --locked --features otlp --test hosts -- -D warnings
 	cargo clippy --locked --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --examples --document-private-items
 

@@ -74,5 +74,6 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Config) => config::run(layout, typed.file.as_deref(), environment),
         Some(Command::Completions(_) | Command::Man(_) | Command::Demo(_)) => Ok(Conclusion::Done),
     };
+    telemetry::finish();
     ran.map_err(|error| environment.locate(error))
 }

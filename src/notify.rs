@@ -19,7 +19,7 @@ use tracing::warn;
 
 use crate::store::work::outbox::{Destination, Event, Subscriptions};
 
-pub use client::{HttpClient, HttpMessage, SendError, Target};
+pub use client::{HttpClient, HttpMessage, SendError, Target, http_config};
 pub use deliver::{Delivered, deliver};
 pub use webhook::Secret;
 

@@ -102,6 +102,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         wakes: WakeBudget::new(options.wakes_per_agent_max),
         glance,
     };
+    let _span = logs::span_of_sweep(&sweep.id, &summary.heading).entered();
     let workers = Workers::new(&options.database, access, connections);
     let mut round = Round { workers, limits: Limits::of(options, began, cancel, observer), summary, observer };
     sweep.open(&mut store.db, &round.summary).map_err(|error| explain(error, "cannot record the sweep"))?;

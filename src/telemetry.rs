@@ -2,6 +2,11 @@
 //! the settings, is logged there, and where one stream has both, as in `sweep 2>&1 | tee`. systemd's journal has a time
 //! and a priority for each line: there no line has a time of its own, and each begins with its priority, as
 //! sd-daemon(3) has it.
+//!
+//! Where OTEL_EXPORTER_OTLP_ENDPOINT is set, `otlp` sends logs and spans to a collector.
+
+#[cfg(feature = "otlp")]
+mod otlp;
 
 use std::fmt::{self, Debug};
 use std::io::{self, IsTerminal, Write, stderr, stdout};
@@ -10,18 +15,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 use rustix::fs::fstat;
 use tracing::field::Field;
-use tracing::{Event, Level, Subscriber, error};
-use tracing_subscriber::EnvFilter;
+use tracing::{Event, Level, Subscriber, error, warn};
 use tracing_subscriber::filter::{Directive, LevelFilter};
 use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer, debug_fn};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt as logs};
 
 use crate::conclusion::config;
 use crate::parse::LogFormat;
 use crate::settings::Environment;
 use crate::settings::resolve::log;
 use crate::settings::table::LOG;
+use crate::sweep::logs::SPANS;
 use crate::text::redact;
 
 /// The reader of the logs.
@@ -73,9 +81,10 @@ pub fn check(environment: &Environment) -> Result<()> {
     parse(filter.as_deref().unwrap_or(LOG)).map(drop)
 }
 
-/// Libraries that say more than is of use, and how much of it is logged unless a filter names them: the scheduler logs
-/// each job that it takes, and the protocol's library each message, with all that is in it.
-const QUIETED: [(&str, LevelFilter); 2] = [("tokio_cron_scheduler", LevelFilter::WARN), ("rmcp", LevelFilter::ERROR)];
+/// Targets that say more than is of use, and how much of it is logged unless a filter names them: the scheduler logs
+/// each job that it takes, and the protocol's library each message, with all that is in it; spans are for a collector.
+const QUIETED: [(&str, LevelFilter); 3] =
+    [("tokio_cron_scheduler", LevelFilter::WARN), ("rmcp", LevelFilter::ERROR), (SPANS, LevelFilter::OFF)];
 
 fn parse(filter: &str) -> Result<EnvFilter> {
     let refuse = |_| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug"));
@@ -100,26 +109,57 @@ pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) 
         (Loudness::More(_), _) => "debug",
         (Loudness::Quiet, _) => "error",
     };
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)
+    let (exported, unexported) = match export(environment, filter.as_deref().unwrap_or(LOG)) {
+        Ok(layers) => (layers, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
+    let printed = printed(environment, format).with_filter(parse(filter.as_deref().unwrap_or(default))?).boxed();
+    let _ = tracing_subscriber::registry().with(exported.into_iter().chain([printed]).collect::<Vec<_>>()).try_init();
+    if let Some(why) = unexported {
+        warn!("no traces and logs are sent by OTLP: {why:#}");
+    }
+    // A panic is a line like all others.
+    std::panic::set_hook(Box::new(|panic| error!("{}", redact(&panic.to_string()))));
+    Ok(())
+}
+
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// The logs on stderr.
+fn printed(environment: &Environment, format: LogFormat) -> BoxedLayer {
+    let logs = logs::layer()
         .with_writer(Held::default)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
-    let _ = match (format, is_journal(environment)) {
-        (LogFormat::Text, false) => logs.fmt_fields(debug_fn(for_people)).with_target(false).try_init(),
+    match (format, is_journal(environment)) {
+        (LogFormat::Text, false) => logs.fmt_fields(debug_fn(for_people)).with_target(false).boxed(),
         (LogFormat::Text, true) => {
             let logs = logs.fmt_fields(debug_fn(for_people)).with_target(false).without_time();
-            logs.map_event_format(Prioritised).try_init()
+            logs.map_event_format(Prioritised).boxed()
         }
-        (LogFormat::Json, false) => logs.json().flatten_event(true).try_init(),
-        (LogFormat::Json, true) => {
-            logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init()
-        }
-    };
-    // A panic is a line like all others.
-    std::panic::set_hook(Box::new(|panic| error!("{}", redact(&panic.to_string()))));
-    Ok(())
+        (LogFormat::Json, false) => logs.json().flatten_event(true).boxed(),
+        (LogFormat::Json, true) => logs.json().flatten_event(true).without_time().map_event_format(Prioritised).boxed(),
+    }
+}
+
+/// What is sent to a collector, if the environment names one: `filter` says which logs.
+fn export(environment: &Environment, filter: &str) -> Result<Vec<BoxedLayer>> {
+    let is_wanted = environment.otel("EXPORTER_OTLP_ENDPOINT").is_some()
+        && environment.otel("SDK_DISABLED").is_none_or(|disabled| !disabled.eq_ignore_ascii_case("true"));
+    if !is_wanted {
+        return Ok(Vec::new());
+    }
+    #[cfg(feature = "otlp")]
+    return otlp::layers(environment, parse(filter)?);
+    #[cfg(not(feature = "otlp"))]
+    anyhow::bail!("this program was built without it (cargo's feature otlp; filter {filter})");
+}
+
+/// Sends what a collector has not got yet.
+pub fn finish() {
+    #[cfg(feature = "otlp")]
+    otlp::finish();
 }
 
 /// In a text the sentence says these, or all lines have them alike.

@@ -100,8 +100,9 @@ pub struct HttpClient {
 
 impl HttpClient {
     pub fn new(timeout: Duration) -> HttpClient {
-        let agent =
-            |private| Agent::with_parts(config(timeout), DefaultConnector::default(), PublicOnlyResolver { private });
+        let agent = |private| {
+            Agent::with_parts(http_config(timeout), DefaultConnector::default(), PublicOnlyResolver { private })
+        };
         HttpClient { with_private: agent(true), public_only: agent(false), timeout }
     }
 
@@ -189,7 +190,8 @@ impl SendError {
     }
 }
 
-fn config(timeout: Duration) -> Config {
+/// How every request is made: no redirect, no proxy, no connection kept, certificates that this machine trusts.
+pub fn http_config(timeout: Duration) -> Config {
     let tls = TlsConfig::builder().provider(TlsProvider::NativeTls).root_certs(RootCerts::PlatformVerifier).build();
     Agent::config_builder()
         .tls_config(tls)

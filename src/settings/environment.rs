@@ -215,6 +215,11 @@ impl Environment {
         self.get("JOURNAL_STREAM")
     }
 
+    /// A variable of OpenTelemetry's, named without its `OTEL_`.
+    pub fn otel(&self, name: &str) -> Option<&str> {
+        self.get(&format!("OTEL_{name}"))
+    }
+
     /// The zone of this machine, for times that name none.
     pub fn zone(&self) -> Tz {
         let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());

@@ -8,8 +8,9 @@ pub mod attempt;
 
 use diesel::QueryResult;
 use diesel::result::Error;
+use tracing::Span;
 
-use super::{Examined, Outcome, Reservation};
+use super::{Examined, Outcome, Reservation, logs};
 use crate::rules::{ContinueBy, Decision, Id, Kind, Verdict, decide, request};
 use crate::store::connect::settle::ask_until_known;
 use crate::store::work::candidates::Candidate;
@@ -92,6 +93,7 @@ pub fn take_up<'a, S: Subject>(
             Err(error) => Attempt::unseen(id, Stage::Failed(error)),
         };
         if let (Stage::Written, Some((facts, verdict))) = (&attempt.stage, &attempt.seen) {
+            attempt.span = logs::span_of_subject();
             match carry_out(db, &attempt.id, facts, verdict, &attempt.entry_id, context) {
                 Ok(None) => {}
                 Ok(became) => attempt.seen = became,
@@ -121,7 +123,14 @@ fn judge<'a, S: Subject>(
             (verdict, stage, wake)
         }
     };
-    Attempt { id: facts.id().clone(), entry_id: Id::generate(), seen: Some((facts, verdict)), stage, wake }
+    Attempt {
+        id: facts.id().clone(),
+        entry_id: Id::generate(),
+        seen: Some((facts, verdict)),
+        stage,
+        wake,
+        span: Span::none(),
+    }
 }
 
 /// How far a subject may go about which this was decided, and the wake that it takes.

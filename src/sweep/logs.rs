@@ -1,11 +1,14 @@
-//! What a sweep logs: one line for each subject that was touched or could not be, and one for the sweep.
+//! What a sweep logs: one line for each subject that was touched or could not be, and one for the sweep. To a collector
+//! of OpenTelemetry's each is a span.
 
-use tracing::{error, info, warn};
+use tracing::field::Empty;
+use tracing::{Span, error, info, info_span, warn};
 
-use super::{Examined, Mode, Outcome, Summary};
+use super::{Examined, Heading, Mode, Outcome, Summary};
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
 use crate::store::work::counts::Guarded;
+use crate::store::work::ledger::SweepEnd;
 use crate::text::redact;
 
 /// What a program that reads the logs groups lines by.
@@ -16,6 +19,44 @@ pub struct LogSource<'a> {
     pub host: Option<&'a str>,
     /// `sweep`, `dry_run`, `apply`, `watch`.
     pub mode: &'static str,
+}
+
+/// The target of spans, which no log shows.
+pub const SPANS: &str = "sweep::spans";
+
+/// The span of a sweep, from its first look to its end.
+pub fn span_of_sweep(id: &Id, heading: &Heading) -> Span {
+    let (host, mode) = (&*heading.host, heading.mode.name());
+    info_span!(
+        target: SPANS, "sweep", "sweep.id" = id.0, "sweep.host" = host, "sweep.mode" = mode, "sweep.ended" = Empty,
+        "sweep.scanned" = Empty, "sweep.continued" = Empty, "sweep.escalated" = Empty, "sweep.recovered" = Empty,
+        "sweep.failed" = Empty, "otel.status_code" = Empty
+    )
+}
+
+/// The span of a subject that is written, until its transaction has ended.
+pub fn span_of_subject() -> Span {
+    info_span!(target: SPANS, "subject", "subject.kind" = Empty, "subject.id" = Empty, "subject.name" = Empty,
+        "subject.finding" = Empty, "subject.outcome" = Empty, "subject.attempt" = Empty, "subject.reason" = Empty,
+        "ledger.id" = Empty, "otel.status_code" = Empty)
+}
+
+/// Fills in the span of a subject whose transaction has ended. `entry_id`: the id of its row in the ledger.
+pub fn fill_in(span: &Span, examined: &Examined, entry_id: &Id) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("subject.kind", examined.kind.name());
+    span.record("subject.id", redact(&examined.id.0));
+    span.record("subject.name", examined.name());
+    span.record("subject.finding", examined.finding.map(Finding::name));
+    span.record("subject.outcome", examined.outcome.name());
+    span.record("subject.attempt", examined.attempt);
+    span.record("subject.reason", redact(&examined.reason));
+    span.record("ledger.id", &entry_id.0);
+    if matches!(examined.outcome, Outcome::Failed | Outcome::Unknown | Outcome::Unreadable) {
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 /// One line for each subject that was touched or could not be, after its commit.
@@ -93,7 +134,7 @@ fn error_chain(why: Abort) -> String {
 /// What is said of a database in which no control plane has written anything yet.
 pub const EMPTY: &str = "There is no session, issue or plan in this database yet";
 
-/// One line for the sweep, and what its operator should know of the clocks.
+/// One line for the sweep, and what its operator should know of the clocks. Completes the sweep's span.
 pub fn sweep(summary: &Summary, sweep: &Id) {
     for warning in summary.clocks.warnings() {
         warn!("{warning}");
@@ -101,7 +142,20 @@ pub fn sweep(summary: &Summary, sweep: &Id) {
     if summary.empty {
         info!("{EMPTY}");
     }
-    let total = summary.total();
+    let (total, span) = (summary.total(), Span::current());
+    span.record("sweep.ended", summary.ended.name());
+    for (name, count) in [
+        ("sweep.scanned", total.scanned),
+        ("sweep.continued", total.continued),
+        ("sweep.escalated", total.escalated),
+        ("sweep.recovered", total.recovered),
+        ("sweep.failed", total.failed),
+    ] {
+        span.record(name, count);
+    }
+    if summary.ended == SweepEnd::Failed {
+        span.record("otel.status_code", "ERROR");
+    }
     info!(
         ended = summary.ended.name(),
         exit = summary.conclusion as i32,

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use anyhow::{Error, Result};
-use tracing::warn;
+use tracing::{Span, warn};
 
 use super::{Ahead, Company, Deferred, ExamineContext, Examined, Full, Job, Limits, Prospect, Scan, look_ahead};
 use crate::rules::Id;
@@ -58,7 +58,8 @@ impl Workers {
             let (sender, replies) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
                 let ((queue, jobs), replies, shared) = (channel(), sender.clone(), &shared);
-                scope.spawn(move || Worker::<S>::work(worker, connection, shared, replies, &jobs));
+                let span = Span::current();
+                scope.spawn(move || span.in_scope(|| Worker::<S>::work(worker, connection, shared, replies, &jobs)));
                 queue
             });
             let queues = Queues::new(queues.collect(), &shared.contention);

@@ -2,6 +2,7 @@
 //! it.
 
 use diesel::result::Error;
+use tracing::Span;
 
 use crate::rules::request::{Asked, RequestRefusal};
 use crate::rules::{Assignee, Decision, History, Id, Policy, Verdict};
@@ -11,7 +12,7 @@ use crate::store::hosts::rights;
 use crate::store::work::candidates::{Candidate, Part, Shard};
 use crate::store::work::outbox::{Details, Subscriptions};
 use crate::store::{Abort, Access, DbConnection, Durable, Ending, Finish, Subject, Timeouts};
-use crate::sweep::{Examined, Fault, Full, Outcome, Plan, Reservation, WakeBudget};
+use crate::sweep::{Examined, Fault, Full, Outcome, Plan, Reservation, WakeBudget, logs};
 
 /// What comes next for a candidate that was looked at.
 pub enum Prospect<'a> {
@@ -78,6 +79,8 @@ pub struct Attempt<'a, S> {
     pub stage: Stage,
     /// The wake that it takes if it is written.
     pub wake: Option<Reservation<'a>>,
+    /// From the first write to the end of the transaction; none: nothing is written.
+    pub span: Span,
 }
 
 /// How far an attempt got.
@@ -134,7 +137,7 @@ pub struct UnknownCommit<'a> {
 impl<'a, S: Subject> Attempt<'a, S> {
     /// An attempt that has not seen the subject.
     pub fn unseen(id: Id, stage: Stage) -> Attempt<'a, S> {
-        Attempt { id, entry_id: Id::generate(), seen: None, stage, wake: None }
+        Attempt { id, entry_id: Id::generate(), seen: None, stage, wake: None, span: Span::none() }
     }
 
     /// How its transaction is to end. decisions.md#only-what-changed-is-committed
@@ -144,12 +147,13 @@ impl<'a, S: Subject> Attempt<'a, S> {
 
     /// What there is to report of it, now that its transaction has ended.
     pub fn conclude(self, db: &mut DbConnection, end: Ending, context: &ExamineContext<'a>) -> Examination<'a> {
-        let Attempt { id, entry_id, seen, stage, wake } = self;
+        let Attempt { id, entry_id, seen, stage, wake, span } = self;
         let decided = context.describe(&id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)));
         let is_lost = matches!(end, Err(Abort::Lost(_)));
         let lost = is_lost.then_some(Lost::Connection);
         let left = |examined| Examination { examined, refusal: None, is_committed: false, lost };
-        match (stage, end) {
+        let entry = entry_id.clone();
+        let examination = match (stage, end) {
             (Stage::Written, Ok(())) => {
                 wake.into_iter().for_each(Reservation::keep);
                 Examination { is_committed: true, ..left(decided) }
@@ -166,7 +170,9 @@ impl<'a, S: Subject> Attempt<'a, S> {
             | (Stage::Failed(error), _) => left(fail::<S>(db, decided, &error, is_lost)),
             (Stage::Refused(refusal), _) => Examination { refusal: Some(refusal), ..left(decided) },
             (stage, _) => left(leave(stage, decided, context)),
-        }
+        };
+        logs::fill_in(&span, &examination.examined, &entry);
+        examination
     }
 }
 
