@@ -1,10 +1,12 @@
 """What no tool knows of deploy/, for tests/deploy.
 
     deploy.py kubernetes RENDERED…      times that bound one another, and what no pod may lack
+    deploy.py chart KUSTOMIZED CHARTED  the same objects, but for what only a chart has
     deploy.py runbooks RULES PAGE       every alert's link is whole, and leads to a heading
     deploy.py expressions DASHBOARD     its queries as rules, for promtool to parse
 """
 
+import difflib
 import json
 import re
 import sys
@@ -22,10 +24,14 @@ def seconds(duration):
     return int(value) * {"s": 1, "m": 60, "h": 3600}[unit]
 
 
+def objects(file):
+    with open(file) as text:
+        return [it for it in yaml.safe_load_all(text) if it]
+
+
 def kubernetes(*files):
     for file in files:
-        with open(file) as text:
-            resources = [it for it in yaml.safe_load_all(text) if it]
+        resources = objects(file)
         settings = {name: value for it in resources if it["kind"] == "ConfigMap" for name, value in it["data"].items()}
         for resource in resources:
             kind = resource["kind"]
@@ -63,6 +69,32 @@ def scheduled(file, cron, settings):
         need(shards == expected and job["parallelism"] == job["completions"], f"{file}: {shards}, expected {expected}")
 
 
+# What a chart has alone. A kustomization has its namespace, and names with a hash of what is in them, instead of the checksum.
+ONLY_CHART = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart", "checksum/settings"}
+ONLY_CHART |= {"helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"}
+HASH = re.compile(r"(sweep|sweep-role)-[a-z0-9]{10}")
+
+
+def comparable(it):
+    if isinstance(it, dict):
+        held = {key: comparable(value) for key, value in it.items() if key not in ONLY_CHART}
+        return {key: value for key, value in held.items() if not (key == "annotations" and value == {})}
+    if isinstance(it, list):
+        return [comparable(value) for value in it]
+    return HASH.sub(r"\1", it) if isinstance(it, str) and HASH.fullmatch(it) else it
+
+
+def chart(kustomized, charted):
+    sides = []
+    for file in kustomized, charted:
+        named = {f"{it['kind']} {it['metadata']['name']}": it for it in map(comparable, objects(file))}
+        sides.append({name: yaml.safe_dump(it).splitlines() for name, it in named.items() if not name.startswith("Namespace ")})
+    for name in sorted({*sides[0], *sides[1]}):
+        lines = difflib.unified_diff(*(side.get(name, []) for side in sides), "kustomization", "chart", lineterm="", n=1)
+        difference = "\n".join(lines)
+        need(not difference, f"the chart's {name} is another one:\n{difference}")
+
+
 def runbooks(rules, page):
     with open(page) as text:
         headings = re.findall(r"^#+ (.*)$", text.read(), re.MULTILINE)
@@ -88,4 +120,4 @@ def expressions(dashboard):
     yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}, sys.stdout)
 
 
-{"kubernetes": kubernetes, "runbooks": runbooks, "expressions": expressions}[sys.argv[1]](*sys.argv[2:])
+{"chart": chart, "kubernetes": kubernetes, "runbooks": runbooks, "expressions": expressions}[sys.argv[1]](*sys.argv[2:])
