@@ -19,4 +19,5 @@ mod paperclip_sessions;
 mod partitions;
 mod server_setups;
 mod skeletons;
+mod upgrades;
 mod verification;

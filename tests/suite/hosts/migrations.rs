@@ -28,7 +28,7 @@ const BESIDE_THE_LEDGER: [&str; 20] = [
 ];
 
 /// Runs the down.sql of each, the last first, and forgets that it has run.
-fn revert(db: &mut Db, sources: &[&str]) {
+pub fn revert(db: &mut Db, sources: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
     let folders = sources.iter().flat_map(|source| std::fs::read_dir(root.join(source)).expect("migrations"));
     let folders = folders.map(|entry| entry.expect("a folder").path());
@@ -49,7 +49,7 @@ fn revert_on_postgres(database: &Scratch, sources: &[&str]) {
 }
 
 /// Without the table in which diesel keeps the versions, and its index.
-fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
+pub fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
     catalog.into_iter().filter(|line| !line.contains("__diesel_schema_migrations")).collect()
 }
 
