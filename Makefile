@@ -2,7 +2,7 @@
 # Tests of what depends on a server: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
 CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
 	promises::rival_sweepers promises::network_faults::cut_connections requests::rivals hosts::paperclip
-.PHONY: help demo run test test-agents test-mcp test-hosts test-otlp test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture release times
+.PHONY: help demo run test test-agents test-mcp test-hosts test-otlp test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture release site times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,10 @@ release: ## Make a release, of which nothing is pushed: make release VERSION=0.2
 	@tests/prerequisites test
 	@tests/paperclip
 	@deploy/release "$(VERSION)" $(ARGS)
+
+site: ## Build the pages as a site with a search: target/site
+	@tests/prerequisites deploy
+	@deploy/site/build
 
 documents: ## Write into README.md and docs/ what their examples print today
 	@tests/prerequisites test
