@@ -56,8 +56,8 @@ test-page: ## Look at the page with a real Chromium, axe-core and the keyboard
 	@cargo build --locked
 	@tests/postgres run tests/page/run
 
-picture: ## Take the pictures of the page for README.md and docs/page.md: docs/images
-	@tests/prerequisites build
+picture: ## Take the pictures of the page, and record the demo: docs/images
+	@tests/prerequisites test
 	@cargo build --locked
 	@tests/page/run picture
 

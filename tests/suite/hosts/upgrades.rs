@@ -46,9 +46,17 @@ fn put_in_flight(world: &mut World) {
     world.heal(&bad);
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a database that was written is of this moment, whichever server reads it"
+)]
+fn now() -> NaiveDateTime {
+    Utc::now().naive_utc()
+}
+
 /// The SQL that makes a database like this one, with its rows. SQLite holds no trigger back while they are inserted.
 fn written(world: &mut World) -> String {
-    let at = Utc::now().format(MOMENT);
+    let at = now().format(MOMENT);
     let rows = inserts(world);
     let mut made = |which| {
         let query =
@@ -90,7 +98,7 @@ fn of_today(sql: &str) -> String {
     let (schema, rest) = sql.split_once(WRITTEN).expect("a moment");
     let (at, rows) = rest.split_once('\n').expect("rows");
     let moment = |text: &str| NaiveDateTime::parse_from_str(&text.replace('T', " "), MOMENT).expect("a moment");
-    let gone_by = TimeDelta::seconds((Utc::now().naive_utc() - moment(at)).num_seconds());
+    let gone_by = TimeDelta::seconds((now() - moment(at)).num_seconds());
     let moments = Regex::new(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d").expect("an expression");
     let moved = |line| {
         moments.replace_all(line, |found: &Captures| {
