@@ -106,7 +106,6 @@ release: ## Make a release, of which nothing is pushed: make release VERSION=0.2
 	@deploy/release "$(VERSION)" $(ARGS)
 
 site: ## Build the pages as a site with a search: target/site
-	@tests/prerequisites deploy
 	@deploy/site/build
 
 documents: ## Write into README.md and docs/ what their examples print today
