@@ -22,7 +22,7 @@
 //! ```
 
 pub mod ask;
-mod clock;
+pub mod clock;
 pub mod examine;
 mod guard;
 pub mod limits;

@@ -4,6 +4,7 @@
 //! this machine can. No redirect, proxy or cookie is used and no connection kept; it must be https, unless the URL
 //! names this machine. An error says what was wrong, but not the URL, which is a secret.
 
+use std::fmt::{Display, Formatter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport};
 use ureq::{Agent, Error};
 
 use crate::text::{cut, redact};
@@ -143,6 +144,16 @@ impl HttpClient {
         self.judge(self.agent(target).get(target.url.expose_secret()).call())
     }
 
+    /// Connects to a URL's host, with TLS if the URL says so, and sends nothing.
+    pub fn reach(&self, target: &Target) -> Result<(), SendError> {
+        let resolver = PublicOnlyResolver { private: target.private };
+        let agent = Agent::with_parts(config(self.timeout), DefaultConnector::default().chain(HangUp), resolver);
+        match agent.get(target.url.expose_secret()).call() {
+            Err(Error::Io(error)) if error.get_ref().is_some_and(|why| why.is::<Connected>()) => Ok(()),
+            answer => self.judge(answer),
+        }
+    }
+
     fn judge(&self, answer: Result<ureq::http::Response<ureq::Body>, Error>) -> Result<(), SendError> {
         match answer.map(|answer| answer.status()) {
             Ok(status) if status.is_success() => Ok(()),
@@ -169,6 +180,30 @@ impl HttpClient {
             Error::Protocol(_) => "its answer is no HTTP".to_owned(),
             _ => "the request failed".to_owned(),
         }
+    }
+}
+
+/// Ends what `reach` began once there is a connection: before a byte of a request is sent.
+#[derive(Debug)]
+struct HangUp;
+
+/// The error by which `HangUp` says so.
+#[derive(Debug)]
+struct Connected;
+
+impl Display for Connected {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str("it was connected to")
+    }
+}
+
+impl std::error::Error for Connected {}
+
+impl<In: Transport> Connector<In> for HangUp {
+    type Out = In;
+
+    fn connect(&self, _: &ConnectionDetails, _: Option<In>) -> Result<Option<In>, Error> {
+        Err(Error::Io(std::io::Error::other(Connected)))
     }
 }
 

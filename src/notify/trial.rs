@@ -1,4 +1,4 @@
-//! Sends a test message to each destination, and a ping.
+//! Sends a test message to each destination, and a ping; or finds out whether each can be reached, and sends nothing.
 
 use chrono::{DateTime, Utc};
 
@@ -21,6 +21,18 @@ pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
     }
     results.extend(notify.try_ping(Ping::Succeeded).map(|result| ("ping", result)));
     results.into_iter().map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
+}
+
+/// Connects to each destination that is configured, and sends nothing.
+pub fn reach_all(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
+    let client = HttpClient::new(REQUEST_TIMEOUT);
+    let targets = [
+        (Destination::Slack.name(), notify.slack.as_ref()),
+        (Destination::Webhook.name(), notify.webhook.as_ref().map(|(target, _)| target)),
+        ("ping", notify.ping.as_ref()),
+    ];
+    let configured = targets.into_iter().filter_map(|(name, target)| Some((name, target?)));
+    configured.map(|(name, target)| (name, client.reach(target).map_err(|SendError { why, .. }| why))).collect()
 }
 
 /// The time in the signature, which receivers compare with their own clock.

@@ -3,6 +3,7 @@
 mod board;
 mod counts;
 mod effect;
+pub mod installation;
 mod items;
 mod kept;
 pub mod metrics;

@@ -18,15 +18,17 @@ use crate::store::{Access, Db, DbConnection, Timeouts};
 pub fn read(db: &mut Db, access: Access, kinds: &[Kind]) -> QueryResult<(Start, Clocks)> {
     let before = this_machines();
     let start = Start::read(db, access, kinds)?;
-    let meanwhile = this_machines() - before;
     let ledger_ahead = start.newest_recovery.map(|at| at - start.now).filter(|ahead| AHEAD_MAX < *ahead);
-    let skew = start.now - (before + meanwhile / 2);
-    let clocks = Clocks {
-        skew_seconds: skew.num_milliseconds() as f64 / 1000.0,
-        ledger_future_seconds: ledger_ahead.map(|ahead| ahead.num_seconds()),
-        ..Clocks::default()
-    };
+    let ledger_future_seconds = ledger_ahead.map(|ahead| ahead.num_seconds());
+    let clocks = Clocks { ledger_future_seconds, ..Clocks::since(before, start.now) };
     Ok((start, clocks))
+}
+
+/// Reads the database's clock alone, and compares.
+pub fn compare(db: &mut Db) -> QueryResult<Clocks> {
+    let before = this_machines();
+    let now = db.now()?;
+    Ok(Clocks::since(before, now))
 }
 
 /// How far the clock of the host's server is behind the database's, in seconds, as the host's rows tell; none where
@@ -68,6 +70,13 @@ pub struct Clocks {
 }
 
 impl Clocks {
+    /// Compares what the database has just said with this machine's clock, which was asked before.
+    fn since(before: DateTime<Utc>, now: DateTime<Utc>) -> Clocks {
+        let meanwhile = this_machines() - before;
+        let skew = now - (before + meanwhile / 2);
+        Clocks { skew_seconds: skew.num_milliseconds() as f64 / 1000.0, ..Clocks::default() }
+    }
+
     /// What an operator should know of the clocks, in sentences.
     pub fn warnings(&self) -> Vec<String> {
         let skew = TimeDelta::milliseconds((self.skew_seconds * 1000.0) as i64);

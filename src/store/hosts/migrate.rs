@@ -366,8 +366,9 @@ fn refuse_broken(db: &mut Db) -> Result<()> {
     refuse_without(db, &gone)
 }
 
-/// A view that somebody has replaced may hold anything.
-fn refuse_altered(db: &mut Db) -> Result<()> {
+/// Refuses a schema of which something is defined in another way now: a view that somebody has replaced may hold
+/// anything.
+pub(in crate::store) fn refuse_altered(db: &mut Db) -> Result<()> {
     let altered = made::altered(db).context(LOOKING)?;
     ensure!(altered.is_empty(), is_no_longer(db, &altered, "altered since `sweep migrate` made it")?);
     Ok(())

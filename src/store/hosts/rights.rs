@@ -207,6 +207,14 @@ pub fn check_also(db: &mut Db, purpose: Purpose) -> Result<()> {
     }
 }
 
+/// The rights that this role lacks for it, such as `INSERT on sweep.wakes`; none on a database without roles.
+pub fn missing(db: &mut Db, purpose: Purpose) -> Result<Vec<String>> {
+    match db {
+        Db::Postgres(db) => Ok(lacking(db, &purpose.rights(), purpose.functions())?.1),
+        Db::Sqlite(_) => Ok(Vec::new()),
+    }
+}
+
 /// Refuses a role that may not even see how far the schema is migrated.
 pub(in crate::store) fn check_version(db: &mut PgConnection) -> Result<()> {
     refuse_without(db, &named(&[&RIGHTS.to_know_the_version]), &[])
@@ -238,6 +246,13 @@ fn lacks(role: &str, missing: &[String]) -> String {
 const ROLE: &str = "quote_ident(current_user)";
 
 fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions: &[&str]) -> Result<()> {
+    let (role, missing) = lacking(db, needed, functions)?;
+    ensure!(missing.is_empty(), config(lacks(&role, &missing)));
+    Ok(())
+}
+
+/// This role, and what it lacks.
+fn lacking(db: &mut PgConnection, needed: &[(String, String)], functions: &[&str]) -> Result<(String, Vec<String>)> {
     // Without USAGE the relations cannot be asked about.
     let lacking = format!(
         "SELECT {ROLE} AS role, no_usage, CASE WHEN no_usage THEN '{{}}' ELSE ARRAY({MISSING}) END AS missing \
@@ -247,9 +262,7 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions:
     let lacking = diesel::sql_query(lacking).bind::<Array<Text>, _>(relations).bind::<Array<Text>, _>(privileges);
     let lacking = lacking.bind::<Array<Text>, _>(functions);
     let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
-    let missing = if no_usage { vec!["USAGE on schema sweep".to_owned()] } else { missing };
-    ensure!(missing.is_empty(), config(lacks(&role, &missing)));
-    Ok(())
+    Ok((role, if no_usage { vec!["USAGE on schema sweep".to_owned()] } else { missing }))
 }
 
 /// The relation of the host's in which a request is written, beside wakes and commands.

@@ -135,6 +135,13 @@ impl Sweeper {
         })
     }
 
+    /// How long ago the latest sweep began, of whatever it was, if that is longer than one may be awaited where no
+    /// interval is known: in shadow none is.
+    pub fn silence(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
+        let latest = self.sweeps.first()?.started_at?;
+        Some(now - latest).filter(|age| LATE_AFTER < *age)
+    }
+
     /// Whether sweeps do everything that they should, about every kind.
     pub fn is_well(&self) -> bool {
         self.state == SweeperState::Well && self.left_alone.modes.values().all(|mode| *mode == KindMode::On)

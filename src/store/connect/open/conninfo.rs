@@ -75,6 +75,12 @@ impl Conninfo<'_> {
         self.can_be_encrypted() && matches!(self.get("sslmode"), Some("require" | "verify-ca" | "verify-full"))
     }
 
+    /// The mode of TLS, if others on the way to a server could read what is sent, or answer in its place.
+    pub fn unverified(&self) -> Option<&str> {
+        let sslmode = self.get("sslmode").unwrap_or("prefer");
+        (self.places().contains(&ServerPlace::Remote) && sslmode != "verify-full").then_some(sslmode)
+    }
+
     /// The server and the database, as people tell databases apart: `db.example/agents`.
     pub fn name(&self) -> String {
         if self.parameters.is_none() {
