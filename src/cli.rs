@@ -3,6 +3,7 @@
 mod command_line;
 mod help;
 mod read;
+mod setup;
 
 pub use command_line::{
     AskerFlag, AttentionFlags, Cli, Command, CompletionsFlags, DemoAt, DemoFlags, EventFlags, ExemptCommand,
@@ -12,3 +13,4 @@ pub use command_line::{
 };
 pub use help::{ManualSection, command, examples_of, manual_sections, page_of};
 pub use read::{read_subject, render_mistake};
+pub use setup::{InitFlags, Notified, RunBy};

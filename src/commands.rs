@@ -3,7 +3,9 @@
 pub mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod host;
+mod init;
 mod look;
 mod man;
 mod open_database;
@@ -56,9 +58,11 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let ran = match command {
         None => run::run(sweep, format, loudness, environment),
         Some(Command::Daemon(scope)) => services::daemon(scope, typed, environment),
+        Some(Command::Init(flags)) => init::run(&flags, loudness, environment),
         Some(Command::Migrate(flags)) => host::migrate(flags, layout, environment),
         Some(Command::Status(flags)) => look::status(flags, layout, environment),
         Some(Command::Attention(flags)) => look::attention(flags, layout, environment),
+        Some(Command::Doctor) => doctor::run(layout, environment),
         Some(Command::Page) => services::page(environment),
         Some(Command::Notify(NotifyCommand::Test)) => config::test_notifications(layout, environment),
         Some(Command::Explain(subject)) => look::explain(subject, layout, environment),

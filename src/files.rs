@@ -38,6 +38,25 @@ pub fn is_private(path: &Path) -> Result<bool, String> {
     Ok(metadata.mode() & 0o077 == 0)
 }
 
+/// May somebody who is neither its owner nor of this process's own group write to it?
+pub fn is_writable_by_others(path: &Path) -> bool {
+    let own_group = rustix::process::getegid().as_raw();
+    path.metadata().is_ok_and(|found| is_open_to_others(found.mode(), found.gid(), own_group))
+}
+
+/// Refuses a directory, or a link to one, in which another user could put something else in the place of a file.
+pub fn refuse_shared_directory(path: &Path) -> Result<(), String> {
+    let found = path.symlink_metadata().map_err(|error| error_text(&error))?;
+    refuse_others(&found)?;
+    let own_group = rustix::process::getegid().as_raw();
+    // In a sticky one, such as /tmp, nobody moves what is another's.
+    let is_shared = is_open_to_others(found.mode(), found.gid(), own_group) && found.mode() & 0o1000 == 0;
+    if is_shared && !found.is_symlink() {
+        return Err("others may write to this directory: chmod go-w".to_owned());
+    }
+    Ok(())
+}
+
 /// A file's owner may write another text into the file tomorrow.
 fn refuse_others(metadata: &Metadata) -> Result<(), String> {
     let (owner, this_user) = (metadata.uid(), rustix::process::geteuid());

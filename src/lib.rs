@@ -35,6 +35,8 @@ pub mod cycle;
 #[cfg(feature = "program")]
 pub mod daemon;
 #[cfg(feature = "program")]
+pub mod doctor;
+#[cfg(feature = "program")]
 pub mod files;
 #[cfg(feature = "program")]
 pub mod http;

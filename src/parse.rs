@@ -293,7 +293,7 @@ pub const NUDGES: Choice<Nudges> = Choice(
 
 impl<T: strum::VariantArray + Into<&'static str>> Choice<T> {
     /// All variants, by the names that their enum gives them.
-    const fn all() -> Choice<T> {
+    pub const fn all() -> Choice<T> {
         Choice(|| T::VARIANTS, T::into)
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod attention;
 pub mod certificate;
+pub mod diagnosis;
 pub mod explain;
 pub mod grid;
 pub mod page;

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Error, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::setup::InitFlags;
 use crate::parse::{self, CHECK, CommandLine, EXEMPTS, HOST, KIND, KINDS, NUDGES, RUN_END, Until};
 use crate::report::Format;
 use crate::rules::Kind;
@@ -45,6 +46,8 @@ pub enum Command {
     Status(StatusFlags),
     /// Show what needs a person, and whether sweeps run
     Attention(AttentionFlags),
+    /// Check an installation, and say what to do where it is not well
+    Doctor,
     /// Serve the page that shows the same to a browser, without sweeping
     Page,
     /// Explain one subject, and what a sweep would do about it
@@ -69,6 +72,8 @@ pub enum Command {
     /// Find out whether people can be notified
     #[command(subcommand, arg_required_else_help = false)]
     Notify(NotifyCommand),
+    /// Set sweep up, step by step: database, schema, settings, schedule
+    Init(InitFlags),
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
     /// List and show the control planes that sweep knows

@@ -114,7 +114,7 @@ const INSTEAD: [(&str, &str); 5] = [
 ];
 
 /// Commands that are looked for, and what is there instead.
-const COMMANDS: [(&str, &str); 13] = [
+const COMMANDS: [(&str, &str); 12] = [
     ("nudge", "use `sweep session nudge`"),
     ("relaunch", "use `sweep session relaunch`"),
     ("pause", "use `sweep session pause`"),
@@ -127,7 +127,6 @@ const COMMANDS: [(&str, &str); 13] = [
     ("plan", "a plan is what `sweep --dry-run --output json` prints"),
     ("apply", "to apply a plan, run `sweep --apply FILE`"),
     ("version", "run `sweep --version`"),
-    ("init", "to set a database up, run `sweep migrate`"),
 ];
 
 /// One line for people.

@@ -14,7 +14,7 @@ use crate::notify::trial::send_tests;
 use crate::report::grid::with_header;
 use crate::settings::effective::{Origin, Setting, effective};
 use crate::settings::table::all;
-use crate::settings::{Environment, ScopeFlags, find_database, resolve};
+use crate::settings::{Environment, ScopeFlags, find_databases, resolve};
 use crate::telemetry;
 use crate::text::redact;
 
@@ -39,10 +39,10 @@ pub fn run(layout: Layout, file: Option<&Path>, environment: &Environment) -> Re
 }
 
 /// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
-fn check(environment: &Environment) -> Result<()> {
+pub(super) fn check(environment: &Environment) -> Result<()> {
     resolve::daemon(ScopeFlags::default(), environment)?;
     telemetry::check(environment)?;
-    find_database(environment)?;
+    find_databases(environment)?;
     for secret in all().filter(|known| known.is_secret) {
         environment.secret(&secret.variable())?;
     }

@@ -47,7 +47,7 @@ fn list(filter: WorkFilter, kind: Kind, layout: Layout, environment: &Environmen
     let databases = find_databases(environment)?;
     let read = |found: &Found| WorkList::read_from(found, &filter, &page, host_url.as_ref(), &timeouts);
     let of_all = |lists: &[_]| work_list::of_all(lists, kind);
-    each_database(databases, layout, read, |list| work_list::whole(list, kind), of_all)
+    each_database(databases, layout, read, |list| work_list::whole(list, kind), of_all, |_| Conclusion::Done)
 }
 
 pub fn attention(flags: AttentionFlags, layout: Layout, environment: &Environment) -> Result<Conclusion> {
@@ -74,26 +74,35 @@ fn overviews<P: OverviewPart + Serialize>(
     if request.page.after.is_some() && databases.only().is_none() {
         return Err(usage("--after: expected one database, of which it is the next page").into());
     }
-    each_database(databases, layout, |found| Overview::read_from(found, &request, &timeouts), table, of_all)
+    each_database(
+        databases,
+        layout,
+        |found| Overview::read_from(found, &request, &timeouts),
+        table,
+        of_all,
+        |_| Conclusion::Done,
+    )
 }
 
-/// Shows what is read of each database: for people by its `table`, and several with one line `of_all` together.
-fn each_database<T: Serialize>(
+/// Shows what is read of each database: for people by its `table`, and several with one line `of_all` together. What
+/// could be read `ends` the command in its own way.
+pub(super) fn each_database<T: Serialize>(
     databases: Databases,
     layout: Layout,
     read: impl Fn(&Found) -> Result<T>,
     table: impl Fn(&T) -> String,
     of_all: impl Fn(&[Read<T>]) -> String,
+    ends: impl Fn(&T) -> Conclusion,
 ) -> Result<Conclusion> {
     let (is_one, databases) = (databases.only().is_some(), databases.find());
     if let (true, [only]) = (is_one, databases.as_slice()) {
         let shown = read(only)?;
         layout.print(|| table(&shown), || shown_in(json!(shown)));
-        return Ok(Conclusion::Done);
+        return Ok(ends(&shown));
     }
     let all = databases.iter().map(|found| (found.name.clone().unwrap_or_default(), logged(found, read(found))));
     let all: Vec<Read<T>> = all.collect();
-    let conclusion = |read: &Result<_>| read.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
+    let conclusion = |read: &Result<_>| read.as_ref().map_or_else(conclusion_of, &ends);
     match layout {
         Layout::Table | Layout::Quiet => {
             for (place, (name, read)) in all.iter().enumerate() {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use owo_colors::OwoColorize;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::{Value, json};
 
 use crate::report::grid::ROWS_MAX;
@@ -28,6 +29,27 @@ pub fn is_confirmed(question: &str, cancel: &Cancel) -> bool {
         prompt("\n");
     }
     matches!(answer.map(|answer| answer.trim().to_lowercase()).as_deref(), Some("yes" | "y"))
+}
+
+/// Asks on stderr for a line. None: a signal came first, or there is no more to read.
+pub fn ask(question: &str, cancel: &Cancel) -> Option<String> {
+    prompt(&format!("\n{question}"));
+    answer(cancel)
+}
+
+/// Asks for a line that is not shown while somebody types it.
+pub fn ask_unseen(question: &str, cancel: &Cancel) -> Option<String> {
+    let shown = tcgetattr(stdin()).ok();
+    if let Some(mut unseen) = shown.clone() {
+        unseen.local_modes.remove(LocalModes::ECHO);
+        let _ = tcsetattr(stdin(), OptionalActions::Flush, &unseen);
+    }
+    let answer = ask(question, cancel);
+    if let Some(shown) = shown {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &shown);
+    }
+    prompt("\n");
+    answer
 }
 
 /// Reads a line of stdin. None: a signal came first, or there is no more to read.

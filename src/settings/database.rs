@@ -12,7 +12,7 @@ use super::table;
 use crate::conclusion::{config, usage};
 use crate::files;
 use crate::store::connect::databases::{Databases, Found, Named};
-use crate::store::connect::open::conninfo::{Conninfo, ServerPlace, without_clear_text};
+use crate::store::connect::open::conninfo::{Conninfo, without_clear_text};
 use crate::store::connect::open::patience::CONNECT_TIMEOUT;
 use crate::store::connect::open::{StatementCache, Url};
 use crate::store::hosts::folders;
@@ -83,6 +83,33 @@ fn with_patience(url: Url, environment: &Environment) -> Url {
     url.or("connect_timeout", environment.get("PGCONNECT_TIMEOUT").unwrap_or(CONNECT_TIMEOUT))
 }
 
+/// The text of the URL that is named, where one is; it may hold a password, which nobody may have typed as an argument.
+pub fn named_text(environment: &Environment) -> Result<Option<String>> {
+    match environment.typed_databases.as_slice() {
+        [] => {
+            let is_by_libpq = OF_LIBPQ.iter().any(|name| environment.get(name).is_some());
+            let text = environment.secret_text("DATABASE_URL")?;
+            if text.is_none() && is_by_libpq {
+                let why = "what runs sweeps has none of libpq's variables";
+                return Err(usage(format!("name the database by DATABASE_URL or --database: {why}")).into());
+            }
+            Ok(text)
+        }
+        [text] => match Url::parse(text).map_err(|why| usage(format!("--database: {why}")))? {
+            url if url.conninfo().is_some_and(|conninfo| conninfo.has_password()) => Err(usage(
+                "--database holds a password, which every user of this machine can read: use DATABASE_URL_FILE or \
+                 DATABASE_URL, or type it when you are asked",
+            )
+            .into()),
+            _ => Ok(Some(text.clone())),
+        },
+        several => Err(usage(format!("{} databases are named, and this command takes one", several.len())).into()),
+    }
+}
+
+/// What names a database to libpq.
+const OF_LIBPQ: [&str; 4] = ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"];
+
 fn named_databases(environment: &Environment) -> Result<Vec<Url>> {
     let typed = &environment.typed_databases;
     if !typed.is_empty() {
@@ -101,7 +128,7 @@ fn named_databases(environment: &Environment) -> Result<Vec<Url>> {
         let refuse = |why| config(format!("{}: {why}", environment.origin("DATABASE_URL")));
         return Url::parse(url.expose_secret()).map(|url| vec![url]).map_err(|why| refuse(why).into());
     }
-    if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| environment.get(name).is_some()) {
+    if OF_LIBPQ.iter().any(|name| environment.get(name).is_some()) {
         return Ok(vec![Url::postgres("")]);
     }
     Ok(vec![Url::Sqlite(embedded_database(environment)?)])
@@ -183,7 +210,7 @@ pub fn prepare_directory(url: &Url, environment: &Environment) -> Result<()> {
     Ok(())
 }
 
-fn embedded_database(environment: &Environment) -> Result<PathBuf> {
+pub fn embedded_database(environment: &Environment) -> Result<PathBuf> {
     let directory = environment
         .data_directory()
         .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
@@ -208,8 +235,7 @@ fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
 fn warn_if_unverified(url: &Url) {
     static SAID: Once = Once::new();
     let Some(conninfo) = url.conninfo() else { return };
-    let sslmode = conninfo.get("sslmode").unwrap_or("prefer");
-    if conninfo.places().contains(&ServerPlace::Remote) && sslmode != "verify-full" {
+    if let Some(sslmode) = conninfo.unverified() {
         SAID.call_once(|| {
             warn!(
                 "others on the way to the database could read what is sent, or answer in its place (sslmode={}): \

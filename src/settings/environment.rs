@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Error, Result};
 use chrono_tz::Tz;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tracing::warn;
 
 use super::definition::{Assignment, PREFIX, Parser, is_of_sweep, variable};
@@ -155,6 +155,23 @@ impl Environment {
     /// What was noticed before there was a log.
     pub fn log_warnings(&self) {
         self.warnings.iter().for_each(|warning| warn!("{}", redact(warning)));
+    }
+
+    /// This environment with another database, as if DATABASE_URL named it.
+    pub fn with_database(mut self, url: String) -> Environment {
+        self.typed_databases.clear();
+        self.set("DATABASE_URL".to_owned(), url, SetIn::Environment);
+        self
+    }
+
+    /// The text of a secret, to be written to a file of its own.
+    pub fn secret_text(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.secret(name)?.map(|secret| secret.expose_secret().to_owned()))
+    }
+
+    /// What was noticed before there was a log, as it may be shown.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Where a secret was read: its variable, or the other one and the file.

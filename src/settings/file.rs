@@ -84,6 +84,40 @@ fn parse(bytes: &[u8]) -> Result<Vec<FileLine>, String> {
     Ok(lines)
 }
 
+/// The text of a file with this value of a setting, or without any; all else stays as it is. A setting that stands
+/// there behind a `#` comes below that line.
+pub fn edited(text: &str, name: &str, value: Option<&str>) -> String {
+    let is_it = |line: &str| line.split_once('=').is_some_and(|(before, _)| before.trim() == name);
+    let is_offered = |line: &str| line.starts_with(&format!("#{name}="));
+    let new = value.map(|value| format!("{name}={value}"));
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let place = lines.iter().position(|line| is_it(line));
+    match (place, new) {
+        (Some(at), Some(new)) => lines[at] = new,
+        (Some(at), None) => drop(lines.remove(at)),
+        (None, Some(new)) => {
+            let at = lines.iter().position(|line| is_offered(line)).map_or(lines.len(), |at| at + 1);
+            lines.insert(at, new);
+        }
+        (None, None) => return text.to_owned(),
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Does the text of a file give the setting this value?
+pub fn has_value(text: &str, name: &str, value: &str) -> bool {
+    let set = text.lines().filter_map(|line| line.split_once('='));
+    set.into_iter().any(|(before, after)| before.trim() == name && after.trim() == value)
+}
+
+/// A line of a file as it may be shown: without the value of a secret.
+pub fn without_secret(line: &str) -> String {
+    match line.split_once('=') {
+        Some((name, _)) if may_have_a_file(name.trim_start_matches('#').trim()) => format!("{name}=***"),
+        _ => line.to_owned(),
+    }
+}
+
 /// As a shell, or systemd's EnvironmentFile=, would take the quotes away.
 fn is_quoted(value: &str) -> bool {
     ['"', '\''].iter().any(|quote| 1 < value.len() && value.starts_with(*quote) && value.ends_with(*quote))

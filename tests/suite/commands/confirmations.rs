@@ -12,7 +12,8 @@ use crate::support::world::notifications::SECRET;
 use crate::support::world::{On, World};
 
 /// Commands that print no answer: they go on until a signal, show something else, or are another program's output.
-const WITHOUT_OUTPUT: [&str; 8] = ["completions", "daemon", "demo", "man", "mcp", "page", "watch", "watch event"];
+const WITHOUT_OUTPUT: [&str; 9] =
+    ["completions", "daemon", "demo", "init", "man", "mcp", "page", "watch", "watch event"];
 
 fn document(program: Program, code: i32) -> Value {
     let ran = program.run();

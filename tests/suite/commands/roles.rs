@@ -20,7 +20,7 @@ const ALL: &[&str] = &[SWEEPER, READER, OPERATOR];
 
 /// What is asked of a database that has the issue T-1, its agent Ada, and the issue T-2 in quarantine; who may ask it,
 /// and with what exit code it ends then.
-const COMMANDS: [(&str, &[&str], i32); 13] = [
+const COMMANDS: [(&str, &[&str], i32); 14] = [
     ("--dry-run", ALL, 0),
     ("status", ALL, 0),
     ("attention", ALL, 0),
@@ -28,6 +28,8 @@ const COMMANDS: [(&str, &[&str], i32); 13] = [
     ("explain issue T-1", ALL, 0),
     ("exempt add agent Ada --reason holiday", &[OPERATOR], 0),
     ("exempt list", ALL, 0),
+    // The issue in quarantine is a problem.
+    ("doctor", ALL, 1),
     ("exempt remove agent Ada", &[OPERATOR], 0),
     ("quarantine list", ALL, 0),
     ("quarantine release issue T-2", &[SWEEPER], 0),
@@ -56,7 +58,7 @@ const OF_THE_OWNER: [(&str, &str); 2] =
     [("migrate", "this role, {}, is no member of that role"), ("host verify native", "ALTER ROLE … CREATEDB")];
 
 /// Commands that need no role, or are played by the pages (`daemon` serves them too) and by the tools of agents.
-const ELSEWHERE: [&str; 7] = ["completions", "config", "daemon", "demo", "man", "mcp", "notify"];
+const ELSEWHERE: [&str; 8] = ["completions", "config", "daemon", "demo", "init", "man", "mcp", "notify"];
 
 fn planted(on: On) -> World {
     let mut world = World::new(on);

@@ -85,7 +85,7 @@ const RANKS: [&[&str]; 15] = [
     &["text", "stall", "http"],
     &["screen", "store"],
     &["notify", "sweep"],
-    &["verify"],
+    &["verify", "doctor"],
     &["metrics", "supervisor", "report"],
     &["cycle"],
     &["page"],

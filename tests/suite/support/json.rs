@@ -8,13 +8,14 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// The fields that tell one document from another, each with its schema. The first field that a document has counts.
-pub const DOCUMENTS: [(&str, &str); 23] = [
+pub const DOCUMENTS: [(&str, &str); 24] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),
     ("request", "request"),
     ("type", "report-line"),
     ("databases", "databases"),
+    ("checkups", "diagnosis"),
     ("subjects", "report"),
     ("orphans", "status"),
     ("rows_total", "work-list"),

@@ -7,6 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use sweep::doctor::Diagnosis;
 use sweep::store::read::overview::{Attention, Overview, Status};
 use sweep::store::read::plan::PlanReport;
 use sweep::store::read::work_list::WorkList;
@@ -24,7 +25,7 @@ struct Document {
 }
 
 /// The documents in this order: a part that several have stands in the first of them.
-fn documents() -> [Document; 4] {
+fn documents() -> [Document; 5] {
     [
         Document {
             name: "attention",
@@ -52,6 +53,12 @@ fn documents() -> [Document; 4] {
             description: "`sweep status --only sessions --output json`, and so for issues and steps: all that is in \
                 progress, healthy or not. The oldest 500 are there; `rows_total` counts all.",
             schema: derived::<WorkList>(),
+        },
+        Document {
+            name: "diagnosis",
+            title: "The diagnosis of an installation",
+            description: "`sweep doctor --output json`.",
+            schema: derived::<Diagnosis>(),
         },
     ]
 }

@@ -13,10 +13,10 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in the order of the page.
-const SECTIONS: [&str; 22] = [
+const SECTIONS: [&str; 23] = [
     "report", "report-line", "databases", "common", "attention", "status", "plan-status", "work-list",
     "attention-page", "plan-status-page", "dry-run-page", "explanation", "request", "run", "done", "exemptions",
-    "quarantine", "hosts", "certificate", "settings", "message", "counts",
+    "quarantine", "hosts", "certificate", "diagnosis", "settings", "message", "counts",
 ];
 
 #[test]

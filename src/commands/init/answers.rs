@@ -1,0 +1,135 @@
+//! What `sweep init` is told, by options, by the environment, by what it wrote before, or by a person.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::deployment::{Deployment, OF_SERVICES};
+use super::questions::Asker;
+use crate::cli::{InitFlags, Notified};
+use crate::conclusion::{config, usage};
+use crate::files;
+use crate::notify::{Secret, Target};
+use crate::parse::SWITCH;
+use crate::settings::Environment;
+use crate::settings::database::named_text;
+use crate::store::Url;
+
+pub struct SetupAnswers {
+    /// The database here and now.
+    pub database: Url,
+    /// The text of the URL by which sweeps will find it: below another root it is another path.
+    pub database_url: String,
+    /// Whether to begin in shadow; none: as the settings have it that are there.
+    pub shadow: Option<bool>,
+    /// The secrets besides the database's URL: the name of the file of each, and its text.
+    pub secrets: Vec<(&'static str, String)>,
+    /// The folder of a host that is not built in, where each sweep needs it.
+    pub host_dir: Option<PathBuf>,
+}
+
+impl SetupAnswers {
+    pub fn collect(
+        flags: &InitFlags,
+        deployment: &Deployment,
+        environment: &Environment,
+        asker: &Asker,
+    ) -> Result<SetupAnswers> {
+        let (database, database_url) = choose_database(deployment, environment, asker)?;
+        deployment.refuse_database(&database)?;
+        let is_first_time = !deployment.has_settings();
+        let shadow = match flags.shadow {
+            None if is_first_time => {
+                let question = "Shadow first: decide and report for some days, and change nothing?";
+                Some(asker.answer(question, "on", |answer| SWITCH.parse(answer))?)
+            }
+            given => given,
+        };
+        let secrets = choose_receivers(flags.notify, environment, asker)?;
+        let host_dir = flags.host_dir.as_deref().filter(|_| matches!(database, Url::Sqlite(_)));
+        let host_dir = host_dir.map(Path::canonicalize).transpose();
+        let host_dir = host_dir.map_err(|error| config(format!("--host-dir: {}", files::error_text(&error))))?;
+        Ok(SetupAnswers { database, database_url, shadow, secrets, host_dir })
+    }
+
+    /// The text of a URL that leads to the database here and now.
+    pub fn database_text(&self) -> String {
+        match &self.database {
+            Url::Sqlite(path) => format!("sqlite://{}", path.display()),
+            Url::Postgres(..) => self.database_url.clone(),
+        }
+    }
+
+    pub fn database_shown(&self) -> String {
+        Url::without_secrets(&self.database_text())
+    }
+
+    /// Makes the directory of a service's embedded database, for its user alone.
+    pub fn make_directory(&self) -> Result<()> {
+        let Url::Sqlite(path) = &self.database else { return Ok(()) };
+        let Some(directory) = path.parent().filter(|_| self.database_url.ends_with(OF_SERVICES)) else { return Ok(()) };
+        let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
+        Ok(files::make_private_directory(directory).map_err(refuse)?)
+    }
+}
+
+/// The database that is named, else the one of a file that is there, else the one that a person names.
+fn choose_database(deployment: &Deployment, environment: &Environment, asker: &Asker) -> Result<(Url, String)> {
+    if let Some(text) = named_text(environment)? {
+        return read_database(&text, deployment).map_err(|why| usage(format!("the database: {why}")).into());
+    }
+    if let Some(text) = deployment.database_of_before()? {
+        return read_database(&text, deployment).map_err(|why| config(why).into());
+    }
+    let embedded = deployment.embedded_database(environment)?;
+    let question = "Which database: postgres://USER@HOST/NAME, or sqlite://PATH?";
+    asker.answer(question, &embedded, |text| read_database(text, deployment))
+}
+
+/// Reads a URL that leads to a database from everywhere, and where that is here and now.
+fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String), String> {
+    Ok(match Url::parse(text)? {
+        Url::Sqlite(path) => {
+            let path = std::path::absolute(&path).map_err(|error| files::error_text(&error))?;
+            let text = format!("sqlite://{}", path.display());
+            (Url::Sqlite(deployment.here(&path)), text)
+        }
+        url @ Url::Postgres(..) => (deployment.as_its_service(url), text.trim().to_owned()),
+    })
+}
+
+/// The secrets of whoever is notified: by the environment, else as a person types them.
+fn choose_receivers(
+    flag: Option<Notified>,
+    environment: &Environment,
+    asker: &Asker,
+) -> Result<Vec<(&'static str, String)>> {
+    let given = |name: &str| environment.secret_text(name);
+    let (slack, webhook) = (given("SWEEP_SLACK_URL")?, given("SWEEP_WEBHOOK_URL")?);
+    let default = match (&slack, &webhook) {
+        (Some(_), _) => Notified::Slack,
+        (None, Some(_)) => Notified::Webhook,
+        (None, None) => Notified::None,
+    };
+    let question = "Who is notified when work needs a person: slack, webhook, none?";
+    let notified = flag.map_or_else(|| asker.answer(question, default.name(), Notified::read), Ok)?;
+    let target = |text: &str| Target::parse(text, true).map(|_| text.to_owned());
+    let secret = |text: &str| Secret::parse(text).map(|_| text.to_owned()).map_err(|why| why.to_string());
+    let found = |text: Option<String>, question: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>| {
+        let asked = || asker.secret(question, &format!("{name} or {name}_FILE"), read);
+        let given = |text: String| read(&text).map_err(|why| config(format!("{name}: {why}")).into());
+        text.map_or_else(asked, given)
+    };
+    Ok(match notified {
+        Notified::None => Vec::new(),
+        Notified::Slack => {
+            vec![("slack-url", found(slack, "The URL of Slack's incoming webhook", "SWEEP_SLACK_URL", &target)?)]
+        }
+        Notified::Webhook => {
+            let url = found(webhook, "The webhook's URL", "SWEEP_WEBHOOK_URL", &target)?;
+            let key = given("SWEEP_WEBHOOK_SECRET")?;
+            let key = found(key, "What its posts are signed with", "SWEEP_WEBHOOK_SECRET", &secret)?;
+            vec![("webhook-url", url), ("webhook-secret", key)]
+        }
+    })
+}

@@ -1,0 +1,129 @@
+//! What runs sweeps, and where it has its settings and secrets.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::planned::read_before;
+use super::questions::Asker;
+use crate::cli::{InitFlags, RunBy};
+use crate::conclusion::{config, usage};
+use crate::settings::Environment;
+use crate::settings::database::embedded_database;
+use crate::store::Url;
+
+/// Where the files of `deploy/` say that the settings are.
+pub const SETTINGS_PLACE: &str = "/etc/sweep";
+
+/// Where a service of `deploy/systemd` has its embedded database: in its state directory.
+pub const OF_SERVICES: &str = "/var/lib/sweep/sweep.db";
+
+/// Where Debian's package has its units.
+const OF_PACKAGES: [&str; 2] = ["/usr/lib/systemd/system/sweep.timer", "/lib/systemd/system/sweep.timer"];
+pub const UNITS: &str = "/etc/systemd/system";
+
+/// The public certificates of Debian, which the files of `deploy/` name.
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// Where files go whose place nobody names.
+const HERE: &str = "sweep";
+
+pub struct Deployment {
+    pub run_by: RunBy,
+    /// For systemd the root directory; for all else the folder of the files.
+    pub to: PathBuf,
+    /// The units are those of a package.
+    pub is_packaged: bool,
+}
+
+impl Deployment {
+    pub fn choose(flags: &InitFlags, asker: &Asker) -> Result<Deployment> {
+        let root = flags.to.clone().unwrap_or(PathBuf::from("/"));
+        let is_packaged = OF_PACKAGES.iter().any(|timer| below(&root, Path::new(timer)).exists());
+        let is_booted = root == Path::new("/") && Path::new("/run/systemd/system").exists();
+        let has_units = is_packaged || is_booted && rustix::process::geteuid().is_root();
+        let default = if has_units { RunBy::Systemd } else { RunBy::None };
+        let question = "What runs sweeps: systemd, cronjob (Kubernetes), none?";
+        let run_by = flags.run_by.map_or_else(|| asker.answer(question, default.name(), RunBy::read), Ok)?;
+        let to = match (run_by, &flags.to) {
+            (RunBy::Systemd, _) => root,
+            (RunBy::Cronjob | RunBy::None, Some(to)) => to.clone(),
+            (RunBy::Cronjob | RunBy::None, None) => PathBuf::from(HERE),
+        };
+        let to = std::path::absolute(&to).map_err(|error| config(format!("--to {}: {error}", to.display())))?;
+        Ok(Deployment { run_by, to, is_packaged: is_packaged && run_by == RunBy::Systemd })
+    }
+
+    /// The directory of the settings, as whoever runs sweeps knows it.
+    pub fn place(&self) -> PathBuf {
+        if self.run_by == RunBy::Systemd { PathBuf::from(SETTINGS_PLACE) } else { self.to.clone() }
+    }
+
+    /// Where something is here and now that systemd will find below its root.
+    pub fn here(&self, path: &Path) -> PathBuf {
+        if self.run_by == RunBy::Systemd && path.starts_with("/var/lib/sweep") {
+            below(&self.to, path)
+        } else {
+            path.to_owned()
+        }
+    }
+
+    pub fn settings_path(&self) -> PathBuf {
+        match self.run_by {
+            RunBy::Systemd => below(&self.to, &self.place().join("sweep.env")),
+            RunBy::Cronjob => self.to.join("settings.env"),
+            RunBy::None => self.to.join("sweep.env"),
+        }
+    }
+
+    pub fn secret_path(&self, name: &str) -> PathBuf {
+        match self.run_by {
+            RunBy::Systemd => below(&self.to, &self.place().join(name)),
+            RunBy::Cronjob => self.to.join("secret").join(name),
+            RunBy::None => self.to.join(name),
+        }
+    }
+
+    /// Are there settings already, such as those of a package, or of an earlier run?
+    pub fn has_settings(&self) -> bool {
+        self.settings_path().symlink_metadata().is_ok()
+    }
+
+    /// The URL that an earlier run has written, or a person; a package leaves an empty file.
+    pub fn database_of_before(&self) -> Result<Option<String>> {
+        let text = read_before(&self.secret_path("database-url"))?;
+        Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+    }
+
+    pub fn embedded_database(&self, environment: &Environment) -> Result<String> {
+        Ok(match self.run_by {
+            RunBy::Systemd => format!("sqlite://{OF_SERVICES}"),
+            RunBy::Cronjob | RunBy::None => format!("sqlite://{}", embedded_database(environment)?.display()),
+        })
+    }
+
+    /// This URL with what the files of `deploy/` set where a URL says nothing about TLS: what connects here connects
+    /// there.
+    pub fn as_its_service(&self, url: Url) -> Url {
+        match self.run_by {
+            RunBy::None => url,
+            RunBy::Systemd | RunBy::Cronjob if url.conninfo().is_some_and(|url| url.get("sslmode").is_some()) => url,
+            RunBy::Systemd | RunBy::Cronjob => url.or("sslmode", "verify-full").or("sslrootcert", CERTIFICATES),
+        }
+    }
+
+    /// A pod has no file that stays.
+    pub fn refuse_database(&self, url: &Url) -> Result<()> {
+        match (self.run_by, url) {
+            (RunBy::Cronjob, Url::Sqlite(_)) => {
+                Err(usage("a CronJob has no file that stays: name a database of PostgreSQL, as postgres://…").into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A path of a system whose root is this directory.
+pub fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}

@@ -1,0 +1,229 @@
+//! A file that `sweep init` would write: what stands there now, what would stand there, how both are shown, and how it
+//! is written, whole and in one moment. A link is never followed, and what another user owns is left alone.
+
+use std::fs::{DirBuilder, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use owo_colors::OwoColorize;
+use rustix::fs::{Access, access};
+
+use super::questions::Asker;
+use crate::conclusion::{Failure, config};
+use crate::files::{self, SETTINGS_BYTES_MAX};
+use crate::settings::file::without_secret;
+use crate::store::Url;
+use crate::text::redact;
+
+/// Whose a file is, and who may read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Settings, in which a person's values stay: what is asked for is changed.
+    Settings,
+    /// Its owner alone may read it.
+    Secret,
+    /// A file of `deploy/`, which a person may have changed.
+    Deployed,
+}
+
+/// What became of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesWritten {
+    All,
+    /// Somebody said no to one that is needed.
+    Declined,
+}
+
+pub struct PlannedFile {
+    path: PathBuf,
+    nature: Nature,
+    /// None: there is no such file.
+    before: Option<String>,
+    text: String,
+}
+
+/// The text of a file that is there; none: there is none. Refuses a link, and another user's file.
+pub fn read_before(path: &Path) -> Result<Option<String>> {
+    let refuse = |why: &str| config(format!("{}: {why}", path.display()));
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refuse(&files::error_text(&error)).into()),
+        Ok(found) if found.is_symlink() => return Err(refuse("is a link, expected a file or nothing").into()),
+        Ok(_) => {}
+    }
+    let found = files::read_own(path, SETTINGS_BYTES_MAX).map_err(|why| refuse(&why))?;
+    let text = String::from_utf8(found.bytes).map_err(|_| refuse("expected UTF-8"))?;
+    Ok(Some(text))
+}
+
+impl PlannedFile {
+    /// Plans a file by what stands there.
+    pub fn plan(path: PathBuf, nature: Nature, text: impl Fn(Option<&str>) -> String) -> Result<PlannedFile> {
+        let before = read_before(&path)?;
+        let text = text(before.as_deref());
+        Ok(PlannedFile { path, nature, before, text })
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.before.is_none()
+    }
+
+    pub fn is_as_it_was(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| before.trim() == self.text.trim())
+    }
+
+    /// Whether what was asked for is not done without it.
+    pub fn is_needed(&self) -> bool {
+        self.nature != Nature::Deployed
+    }
+
+    /// Settings change only as they were asked to, and an empty file holds nothing of anybody's.
+    pub fn may_be_replaced(&self, asker: &Asker) -> Result<bool> {
+        let question = format!("Change {}, as shown?", self.path_shown());
+        let holds_nothing = self.before.as_ref().is_some_and(|before| before.trim().is_empty());
+        match self.nature {
+            Nature::Settings => asker.agrees(&question),
+            Nature::Secret | Nature::Deployed if holds_nothing => asker.agrees(&question),
+            Nature::Secret | Nature::Deployed => asker.agrees_itself(&question),
+        }
+    }
+
+    pub fn path_shown(&self) -> String {
+        redact(&self.path.to_string_lossy())
+    }
+
+    /// The path, who may read it, and the text, or what would be another one; secrets are hidden.
+    pub fn shown(&self) -> String {
+        let lines: String = match (&self.before, self.nature) {
+            (None, Nature::Secret) => format!("    {}\n", hidden(&self.text)),
+            (Some(before), Nature::Secret) => format!("  - {}\n  + {}\n", hidden(before), hidden(&self.text)),
+            (None, _) => self.text.lines().map(|line| format!("    {}\n", printable(line))).collect(),
+            (Some(before), _) => difference(before, &self.text),
+        };
+        let what = if self.is_new() { "new" } else { "there already" };
+        let heading = format!("{} ({what}, mode {:o})", self.path_shown(), self.mode());
+        format!("\n{}\n{lines}", heading.bold())
+    }
+
+    fn mode(&self) -> u32 {
+        if self.nature == Nature::Secret { 0o600 } else { 0o644 }
+    }
+
+    /// Refuses a place where this user cannot write, or where another user could put something else in its place.
+    pub fn refuse_unwritable(&self) -> Result<()> {
+        if self.is_as_it_was() {
+            return Ok(());
+        }
+        let refuse = |at: &Path, why: &str| Err(config(format!("{}: {why}", at.display())).into());
+        let mut standing = self.path.ancestors().skip(1).filter(|above| above.symlink_metadata().is_ok());
+        let above = standing.clone().next().unwrap_or(Path::new("/"));
+        if !above.is_dir() {
+            return refuse(above, "is no directory, and a file is to be written below it");
+        }
+        if let Some((at, why)) = standing.find_map(|at| Some((at, files::refuse_shared_directory(at).err()?))) {
+            return refuse(at, &why);
+        }
+        // Nobody writes to a file system that can only be read.
+        let is_read_only = access(above, Access::WRITE_OK | Access::EXEC_OK).is_err();
+        if is_read_only {
+            let why = format!("cannot be written to, and {} is to be written there", self.path_shown());
+            return refuse(above, &format!("{why}: run it as root, or name another place by --to"));
+        }
+        Ok(())
+    }
+
+    /// Writes a new file beside it, and moves that to its place.
+    pub fn write(&self) -> Result<()> {
+        let refuse = |why: String| config(format!("{}: cannot write it: {why}", self.path_shown()));
+        let failed = |error: &std::io::Error| refuse(files::error_text(error));
+        self.refuse_unwritable()?;
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|error| failed(&error))?;
+        let temporary = tempfile::Builder::new().prefix(".sweep-init-").tempfile_in(directory);
+        let mut temporary = temporary.map_err(|error| failed(&error))?;
+        let written = temporary
+            .write_all(self.text.as_bytes())
+            // Whatever the umask says: a service's user reads settings, and nobody else a secret.
+            .and_then(|()| temporary.as_file().set_permissions(Permissions::from_mode(self.mode())))
+            .and_then(|()| temporary.as_file().sync_all());
+        written.map_err(|error| failed(&error))?;
+        self.refuse_changed()?;
+        match self.is_new() {
+            true => temporary.persist_noclobber(&self.path),
+            false => temporary.persist(&self.path),
+        }
+        .map_err(|error| failed(&error.error))?;
+        Ok(())
+    }
+
+    /// What was shown is not what stands there any more.
+    fn refuse_changed(&self) -> Result<(), Failure> {
+        match read_before(&self.path) {
+            Ok(now) if now == self.before => Ok(()),
+            Ok(_) => Err(config(format!("{}: somebody else has written it meanwhile", self.path_shown()))),
+            Err(error) => Err(config(format!("{error:#}"))),
+        }
+    }
+}
+
+/// A secret, as it may be shown: of a URL of a database all but its password.
+fn hidden(text: &str) -> String {
+    match text.trim() {
+        "" => "(empty)".to_owned(),
+        url if Url::parse(url).is_ok() => Url::without_secrets(url),
+        _ => "***".to_owned(),
+    }
+}
+
+/// A line as it may be shown: a person's own, with secrets hidden.
+fn printable(line: &str) -> String {
+    without_secret(line).chars().filter(|c| !c.is_control()).collect()
+}
+
+/// The lines that go and those that come, each beside what stays around it.
+fn difference(before: &str, after: &str) -> String {
+    const AROUND: usize = 2;
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let mut lines: Vec<(char, &str)> = Vec::new();
+    let common = longest_common(&before, &after);
+    let (mut old, mut new) = (0, 0);
+    for (at_old, at_new) in common.into_iter().chain([(before.len(), after.len())]) {
+        lines.extend(before[old..at_old].iter().map(|line| ('-', *line)));
+        lines.extend(after[new..at_new].iter().map(|line| ('+', *line)));
+        lines.extend(before.get(at_old).map(|line| (' ', *line)));
+        (old, new) = (at_old + 1, at_new + 1);
+    }
+    let is_near = |at: usize| {
+        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(lines.len());
+        lines[around].iter().any(|(mark, _)| *mark != ' ')
+    };
+    let near = lines.iter().enumerate().filter(|(at, _)| is_near(*at));
+    near.map(|(_, (mark, line))| format!("  {mark} {}\n", printable(line))).collect()
+}
+
+/// The places of lines that both have, in an order that both have them in: as many as there can be.
+fn longest_common(before: &[&str], after: &[&str]) -> Vec<(usize, usize)> {
+    let mut longest = vec![vec![0_usize; after.len() + 1]; before.len() + 1];
+    for old in (0..before.len()).rev() {
+        for new in (0..after.len()).rev() {
+            longest[old][new] = match before[old] == after[new] {
+                true => longest[old + 1][new + 1] + 1,
+                false => longest[old + 1][new].max(longest[old][new + 1]),
+            };
+        }
+    }
+    let (mut places, mut old, mut new) = (Vec::new(), 0, 0);
+    while old < before.len() && new < after.len() {
+        if before[old] == after[new] {
+            places.push((old, new));
+            (old, new) = (old + 1, new + 1);
+        } else if longest[old][new + 1] < longest[old + 1][new] {
+            old += 1;
+        } else {
+            new += 1;
+        }
+    }
+    places
+}
