@@ -1,4 +1,4 @@
-//! `sweep doctor`: what is not well is found, with what to do about it, and nothing is written. P22.
+//! `sweep doctor`: what is not well is found, with what to do about it, and nothing is written. P23.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -44,7 +44,7 @@ fn assert_found(ran: &Ran, code: i32, name: &str, expected: &str, words: &str) {
 }
 
 on_each_host! {
-    /// P22
+    /// P23
     fn a_sound_installation_has_no_problem_and_nothing_is_written(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);
@@ -109,7 +109,7 @@ fn notifications_that_were_given_up_are_a_problem() {
     assert_found(&ran, UNAVAILABLE, "notifications", "problem", "1 was given up in the last week: HTTP 404");
 }
 
-/// P22
+/// P23
 #[test]
 fn a_role_that_may_only_read_is_enough() {
     let world = World::new(On::Postgres);
@@ -133,7 +133,7 @@ fn a_standby_can_be_looked_at_and_is_said_to_be_one() {
     assert_found(&doctor(&primary.url).run(), 0, "server", "ok", "");
 }
 
-/// P22: PostgreSQL never gives it a transaction id, and a file keeps every byte.
+/// P23: PostgreSQL never gives it a transaction id, and a file keeps every byte.
 #[test]
 fn the_database_is_as_it_was() {
     let server = Server::start().with_orphans(3);
@@ -229,7 +229,7 @@ fn runs_that_end_unheard_are_a_problem_only_where_somebody_relies_on_them() {
     assert_found(&ran, CONFIG, "listening", "problem", "nothing notifies of runs that end");
 }
 
-/// P22
+/// P23
 #[test]
 fn receivers_are_connected_to_and_sent_nothing() {
     let world = World::new(On::Sqlite);

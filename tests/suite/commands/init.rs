@@ -1,4 +1,4 @@
-//! `sweep init`: what it writes was shown before, what is there already stays, and every step may be declined. P23.
+//! `sweep init`: what it writes was shown before, what is there already stays, and every step may be declined. P24.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -58,7 +58,7 @@ fn names(files: &BTreeMap<String, String>) -> Vec<&str> {
     files.keys().map(String::as_str).collect()
 }
 
-/// P23
+/// P24
 #[test]
 fn with_yes_all_is_set_up_by_the_files_of_deploy() {
     let root = directory();
@@ -86,7 +86,7 @@ fn with_yes_all_is_set_up_by_the_files_of_deploy() {
     sweep(["--database", &database]).env("SWEEP_CONFIG", root.path().join("etc/sweep/sweep.env")).run().done();
 }
 
-/// P23: each line of each file stands in what was printed before.
+/// P24: each line of each file stands in what was printed before.
 #[test]
 fn nothing_is_written_that_was_not_shown() {
     let scratch = Scratch::empty();
@@ -125,7 +125,7 @@ fn a_line_that_was_not_shown_is_noticed() {
     assert_eq!(unseen.collect::<Vec<_>>(), ["SWEEP_LIMIT=3"]);
 }
 
-/// P23
+/// P24
 #[test]
 fn it_can_be_run_again_and_what_a_person_has_set_stays() {
     let root = directory();
@@ -210,7 +210,7 @@ const RUN_BY: (&str, &str) = ("What runs sweeps", "none\r");
 const SHADOW: (&str, &str) = ("Shadow first", "\r");
 const NOTIFY: (&str, &str) = ("Who is notified", "\r");
 
-/// P23
+/// P24
 #[rstest]
 #[case::everything("no\r", "no\r", false, false)]
 #[case::the_files("yes\r", "no\r", true, false)]
