@@ -6,9 +6,15 @@
 //! The dead-man's switch is a URL that is pinged by each sweep, and raises the alarm when no ping comes. It follows
 //! healthchecks.io: URL/start at the beginning, URL at a good end, URL/fail at a bad one.
 
+mod addresses;
 mod client;
 mod deliver;
+mod email;
+mod lines;
+mod pagerduty;
+mod route;
 mod slack;
+mod teams;
 pub mod trial;
 mod webhook;
 
@@ -21,14 +27,16 @@ use crate::store::work::outbox::{Destination, Event, Subscriptions};
 
 pub use client::{HttpClient, HttpMessage, SendError, Target, http_config};
 pub use deliver::{Delivered, deliver};
+pub use email::MailRoute;
+pub use pagerduty::PagerDuty;
+pub use route::NotifyRoute;
+pub use slack::Chat;
 pub use webhook::Secret;
 
 /// The destinations, and the events of which they are notified. By default there are none.
 #[derive(Clone, Default)]
 pub struct Notify {
-    pub slack: Option<Target>,
-    /// The URL, and the key of the signatures.
-    pub webhook: Option<(Target, Secret)>,
+    pub routes: Vec<NotifyRoute>,
     /// The dead-man's switch.
     pub ping: Option<Target>,
     pub events: Vec<Event>,
@@ -53,11 +61,7 @@ impl Notify {
     }
 
     pub fn destinations(&self) -> Vec<Destination> {
-        let is_configured = |destination: &Destination| match destination {
-            Destination::Slack => self.slack.is_some(),
-            Destination::Webhook => self.webhook.is_some(),
-        };
-        Destination::ALL.iter().copied().filter(is_configured).collect()
+        self.routes.iter().map(NotifyRoute::destination).collect()
     }
 
     /// Pings the URL, if one is configured. A ping that fails is only a warning, since its absence raises the alarm.
@@ -82,11 +86,9 @@ impl Notify {
 /// Hides the URLs, which are secrets.
 impl Debug for Notify {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        let hidden = |is_set: bool| if is_set { "***" } else { "unset" };
         f.debug_struct("Notify")
-            .field("slack", &hidden(self.slack.is_some()))
-            .field("webhook", &hidden(self.webhook.is_some()))
-            .field("ping", &hidden(self.ping.is_some()))
+            .field("routes", &self.destinations())
+            .field("ping", &if self.ping.is_some() { "***" } else { "unset" })
             .field("events", &self.events)
             .finish()
     }

@@ -32,7 +32,8 @@ const VALUE: &str =
 const SHAPES: &str = r"(?x-u)\b(?:
     sk-(?:[\w-]*\d[\w-]{5,}|[\w-]{32,}) | [rs]k_(?:live|test)_\w{8,} | gh[pousr]_\w{16,} | github_pat_\w{16,} |
     glpat-[\w-]{12,} | xox[a-z]-[\w-]{8,} | A[KS]IA[A-Z0-9]{12,} | AIza[\w-]{20,} | npm_\w{20,} | hf_\w{20,} |
-    eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)? | (?<host>https://hooks\.slack\.com/\w+/)[!-~]+
+    eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)? | 
+    (?<host>https://hooks\.slack\.com/\w+/|https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[?&]sig=)[!-~]+
 )";
 
 /// Finds credentials in one line, each pattern with what stays of its finding; a later one may find what an earlier one
@@ -191,6 +192,11 @@ mod tests {
     #[case("to https://hooks.slack.com/services/T0/B0/hunter2 now", "to https://hooks.slack.com/services/*** now")]
     #[case("invalid input syntax for type uuid: \"hunter2\"", "invalid input syntax for type uuid: ***")]
     #[case("malformed array literal: \"hun\"ter2\"", "malformed array literal: ***")]
+    #[case("to https://discord.com/api/webhooks/12/hunter2 now", "to https://discord.com/api/webhooks/12/*** now")]
+    #[case(
+        "https://x.logic.azure.com/workflows/1?sv=1&sig=hunter2 now",
+        "https://x.logic.azure.com/workflows/1?sv=1&sig=*** now"
+    )]
     #[case("-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY----- end", "*** end")]
     #[case("-----BEGIN PRIVATE KEY-----\nhunter2, cut off", "***")]
     fn what_looks_like_a_credential_is_not_shown(#[case] text: &str, #[case] expected: &str) {

@@ -139,7 +139,7 @@ create table sweep_failures (
 -- Notifications for people, each written in the transaction of the event that it reports.
 create table sweep_notifications (
     id text primary key,  -- the key by which a receiver knows it again
-    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack or webhook; only the configuration has the address
+    destination text check (length(destination) <= 100 and length(cast(destination as blob)) <= 400) not null,  -- slack, teams, email, pagerduty or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'run_unheard', 'abandoned')),
     kind text check (length(kind) <= 100 and length(cast(kind as blob)) <= 400) not null,
     part text check (length(part) <= 3000 and length(cast(part as blob)) <= 12000) not null default '',  -- the part of the kind that the guard holds back; '': the whole kind

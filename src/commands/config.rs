@@ -104,7 +104,8 @@ fn from(setting: &Setting) -> String {
 pub fn test_notifications(layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let results = send_tests(&resolve::notify(environment)?);
     if results.is_empty() {
-        let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
+        let names = "SWEEP_SLACK_URL, SWEEP_TEAMS_URL, SWEEP_EMAIL_URL, SWEEP_PAGERDUTY_URL, SWEEP_WEBHOOK_URL and \
+             SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
         return Err(conclusion::config(format!("nobody can be notified: set {names}")).into());
     }
     let failed = results.iter().filter_map(|(name, result)| Some((name.to_string(), result.clone().err()?)));

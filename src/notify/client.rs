@@ -5,7 +5,6 @@
 //! names this machine. An error says what was wrong, but not the URL, which is a secret.
 
 use std::fmt::{Display, Formatter};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -17,7 +16,11 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport};
 use ureq::{Agent, Error};
 
+use super::addresses;
 use crate::text::{cut, redact};
+
+/// How long a request may take: less than the first pause between two attempts.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A URL to which requests are sent.
 #[derive(Clone)]
@@ -40,12 +43,7 @@ impl Target {
     /// What is wrong with the URL, without the URL itself.
     pub fn parse(url: &str, private: bool) -> Result<Target, String> {
         let expected = "expected https://HOST/…";
-        let uri: Uri = url.parse().map_err(|_| format!("malformed: {expected}"))?;
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| format!("no host: {expected}"))?;
-        if !has_a_port_or_none(&uri, host) {
-            return Err("its port is no number from 1 to 65535".to_owned());
-        }
-        let is_local = names_this_machine(host);
+        let (uri, is_local) = addresses::checked(url, expected, private)?;
         match uri.scheme_str() {
             Some("https") => {}
             Some("http") if is_local => {}
@@ -54,12 +52,12 @@ impl Target {
             }
             _ => return Err(expected.to_owned()),
         }
-        match literal(host) {
-            Some(address) if !is_allowed(address, is_local, private) => {
-                Err(if !private && is_allowed(address, is_local, true) { PRIVATE } else { UNREACHABLE }.to_owned())
-            }
-            _ => Ok(Target { url: url.into(), private }),
-        }
+        Ok(Target { url: url.into(), private })
+    }
+
+    #[cfg(test)]
+    pub fn exposed(&self) -> &str {
+        self.url.expose_secret()
     }
 
     /// This URL with a further segment at the end of its path.
@@ -69,26 +67,6 @@ impl Target {
         let (path, query) = url.find('?').map_or((url, ""), |at| url.split_at(at));
         Target { url: format!("{}/{segment}{query}", path.trim_end_matches('/')).into(), private: self.private }
     }
-}
-
-const PRIVATE: &str = "its address is in a private network: SWEEP_NOTIFY_PRIVATE=on allows that";
-const UNREACHABLE: &str = "its address is link-local, multicast, unspecified or reserved";
-
-/// Whether the port is valid or absent; an invalid one would be ignored, and the request sent to port 443.
-fn has_a_port_or_none(uri: &Uri, host: &str) -> bool {
-    let host_and_port = uri.authority().and_then(|authority| authority.as_str().rsplit('@').next());
-    host_and_port == Some(host) || uri.port_u16().is_some_and(|port| port != 0)
-}
-
-/// The address, if the host of a URL is one.
-fn literal(host: &str) -> Option<IpAddr> {
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
-}
-
-fn names_this_machine(host: &str) -> bool {
-    let host = host.to_ascii_lowercase();
-    let name = host.trim_end_matches('.');
-    name == "localhost" || name.ends_with(".localhost") || literal(name).is_some_and(|address| address.is_loopback())
 }
 
 /// Sends requests, one at a time.
@@ -147,7 +125,7 @@ impl HttpClient {
     /// Connects to a URL's host, with TLS if the URL says so, and sends nothing.
     pub fn reach(&self, target: &Target) -> Result<(), SendError> {
         let resolver = PublicOnlyResolver { private: target.private };
-        let agent = Agent::with_parts(config(self.timeout), DefaultConnector::default().chain(HangUp), resolver);
+        let agent = Agent::with_parts(http_config(self.timeout), DefaultConnector::default().chain(HangUp), resolver);
         match agent.get(target.url.expose_secret()).call() {
             Err(Error::Io(error)) if error.get_ref().is_some_and(|why| why.is::<Connected>()) => Ok(()),
             answer => self.judge(answer),
@@ -220,7 +198,7 @@ pub struct SendError {
 }
 
 impl SendError {
-    fn down(why: String) -> SendError {
+    pub fn down(why: String) -> SendError {
         SendError { why, is_down: true }
     }
 }
@@ -248,107 +226,14 @@ struct PublicOnlyResolver {
 
 impl Resolver for PublicOnlyResolver {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let is_local = uri.host().is_some_and(names_this_machine);
+        let is_local = uri.host().is_some_and(addresses::names_this_machine);
         let found = DefaultResolver::default().resolve(uri, config, timeout)?;
+        let found = addresses::allowed(found.iter().copied(), is_local, self.private)
+            .map_err(|why| Error::Io(std::io::Error::other(why)))?;
         let mut allowed = self.empty();
-        found
-            .iter()
-            .filter(|address| is_allowed(address.ip(), is_local, self.private))
-            .for_each(|address| allowed.push(*address));
-        if !allowed.is_empty() {
-            return Ok(allowed);
-        }
-        let could_be = found.iter().any(|address| is_allowed(address.ip(), is_local, true));
-        let why = match (could_be, is_local) {
-            (true, _) => PRIVATE,
-            (false, true) => "localhost is not this machine",
-            (false, false) => "its address is this machine's, link-local, multicast, unspecified or reserved",
-        };
-        Err(Error::Io(std::io::Error::other(why)))
-    }
-}
-
-/// The network in which an address is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AddressScope {
-    /// The internet.
-    Public,
-    /// A private network, also between a provider and its customers.
-    Private,
-    /// This machine.
-    Loopback,
-    /// No possible receiver: link-local (a cloud's metadata), multicast, unspecified, reserved.
-    Reserved,
-}
-
-impl AddressScope {
-    fn of(address: IpAddr) -> AddressScope {
-        match address {
-            IpAddr::V4(address) => of_v4(address),
-            IpAddr::V6(address) => of_v6(address),
-        }
-    }
-}
-
-fn of_v4(address: Ipv4Addr) -> AddressScope {
-    match address.octets() {
-        [127, ..] => AddressScope::Loopback,
-        [0, ..] | [169, 254, ..] | [192, 0, 0, _] | [224..=255, ..] => AddressScope::Reserved,
-        // The metadata of Alibaba; that of Oracle is within 192.0.0.0/24. Azure's wire server hands out the machine's
-        // secrets from an address that looks public.
-        [100, 100, 100, 200] | [168, 63, 129, 16] => AddressScope::Reserved,
-        // Documentation, benchmarks, and the former relays of 6to4.
-        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
-            AddressScope::Reserved
-        }
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => AddressScope::Private,
-        _ => AddressScope::Public,
-    }
-}
-
-fn of_v6(address: Ipv6Addr) -> AddressScope {
-    let embedded = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        of_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => AddressScope::Loopback,
-        segments if is_metadata(segments) => AddressScope::Reserved,
-        // An address of IPv4 inside one of IPv6: mapped, translated (NAT64), 6to4.
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
-            embedded(high, low)
-        }
-        [0xfc00..=0xfdff, ..] => AddressScope::Private,
-        // Site-local, which is deprecated, was private.
-        [0xfec0..=0xfeff, ..] => AddressScope::Private,
-        // Global addresses are public, but for those of protocols (Teredo, benchmarks) and documentation.
-        [0x2001, 0..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x3fff, ..] => AddressScope::Reserved,
-        [0x2000..=0x3fff, ..] => AddressScope::Public,
-        _ => AddressScope::Reserved,
-    }
-}
-
-/// Addresses of a cloud's metadata and other services for the machine alone, in ranges that are private otherwise.
-fn is_metadata(segments: [u16; 8]) -> bool {
-    match segments {
-        // AWS: metadata, credentials of pods, names, time.
-        [0xfd00, 0x0ec2, ..] => true,
-        // Google, Oracle.
-        [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254] | [0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe] => true,
-        // Scaleway, Akamai, Alibaba.
-        [0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x42] | [0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1] => true,
-        [0xfd00, 0x0100, 0, 0, 0, 0, 0x0100, 0x0200] => true,
-        _ => false,
-    }
-}
-
-/// Whether an address may be connected to: `is_local` if the URL names this machine, `private` if that is allowed.
-fn is_allowed(address: IpAddr, is_local: bool, private: bool) -> bool {
-    match AddressScope::of(address) {
-        AddressScope::Loopback => is_local,
-        AddressScope::Public => !is_local,
-        AddressScope::Private => !is_local && private,
-        AddressScope::Reserved => false,
+        // There is place for as many as were found.
+        found.into_iter().for_each(|address| allowed.push(address));
+        Ok(allowed)
     }
 }
 

@@ -6,17 +6,14 @@ use anyhow::{Context, Result};
 use chrono::TimeDelta;
 use tracing::{debug, error, warn};
 
-use super::client::{HttpClient, SendError};
-use super::{Notify, slack, webhook};
+use super::Notify;
+use super::client::{HttpClient, REQUEST_TIMEOUT, SendError};
 use crate::rules::display::counted;
 use crate::store::connect::open::Url;
 use crate::store::connect::open::patience::Patience;
 use crate::store::db::errors;
 use crate::store::work::outbox::{self, Destination, Message};
 use crate::store::{Abort, Access, Db, DbConnection, Timeouts};
-
-/// How long a request may take: less than the first pause between two attempts.
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// No message is begun later: with the last one, a call takes a minute at most.
 const BEGUN_WITHIN: Duration = Duration::from_secs(20);
@@ -121,13 +118,8 @@ impl Delivery {
 
     /// Sends a message; None if the destination is not configured.
     fn send(&self, destination: Destination, message: &Message) -> Option<Result<(), SendError>> {
-        let Notify { slack: to_slack, webhook: to_webhook, .. } = &self.notify;
-        match destination {
-            Destination::Slack => to_slack.as_ref().map(|target| self.client.post(target, &slack::message(message))),
-            Destination::Webhook => {
-                to_webhook.as_ref().map(|(target, secret)| self.client.post(target, &webhook::message(message, secret)))
-            }
-        }
+        let route = self.notify.routes.iter().find(|route| route.destination() == destination)?;
+        Some(route.send(&self.client, message))
     }
 
     /// Runs a transaction that claims messages; None if another process is claiming them.

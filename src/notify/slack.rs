@@ -1,209 +1,225 @@
-//! Messages for an incoming webhook of Slack, in plain text.
+//! Messages for an incoming webhook of Slack, Mattermost or Discord, each in the form in which the chat shows text of
+//! others as text, mentions nobody, and links only to a subject's page.
 //!
-//! Titles are written by agents, and are not trusted: &, < and > are escaped, so that nothing of theirs is a mention, a
-//! link or a command; and Slack is asked not to format the rest either. A link is there only to a subject's page.
+//! Slack is asked not to format; there &, < and > are escaped. Mattermost formats whatever it is asked, and Discord's
+//! way of taking Slack's messages knows no way to mention nobody: both get Markdown, in which text of others is code.
 
 use serde_json::json;
 
-use super::client::HttpMessage;
-use crate::rules::display::{counted, humanize, is_invisible};
-use crate::store::work::outbox::{Event, Message, Notification};
-use crate::text::cut;
+use super::client::{HttpMessage, Target};
+use super::lines::{MessageLine, fitting};
 
-pub fn message(message: &Message) -> HttpMessage {
-    http_message(&lines(message))
+/// An incoming webhook of a chat.
+#[derive(Clone)]
+pub struct Chat {
+    target: Target,
+    program: ChatProgram,
 }
 
-pub fn test_message() -> HttpMessage {
-    http_message(&["sweep: a test, nothing happened. What needs a person is reported here.".to_owned().into()])
+/// The program of a chat, known by the path of its webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChatProgram {
+    /// Also any other that takes Slack's messages.
+    Slack,
+    /// `/hooks/KEY`
+    Mattermost,
+    /// `/api/webhooks/ID/TOKEN`, or that and `/slack`
+    Discord,
 }
 
-/// The length of a text in bytes. Slack cuts it at 40,000 characters; people stop reading long before.
+impl ChatProgram {
+    /// The program that a path leads to, and its own path.
+    fn of(path: &str) -> (ChatProgram, &str) {
+        let path = path.trim_end_matches('/');
+        let bare = path.strip_suffix("/slack").unwrap_or(path);
+        let last_first: Vec<&str> = bare.rsplit('/').collect();
+        match last_first[..] {
+            [_, id, "webhooks", "api", ..] | [_, id, "webhooks", _, "api", ..]
+                if id.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                (ChatProgram::Discord, bare)
+            }
+            [_, "hooks", ..] if bare == path => (ChatProgram::Mattermost, path),
+            _ => (ChatProgram::Slack, path),
+        }
+    }
+}
+
+impl Chat {
+    /// Parses and checks a URL.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, without the URL itself.
+    pub fn parse(url: &str, private: bool) -> Result<Chat, String> {
+        let end = url.find(['?', '#']).unwrap_or(url.len());
+        let (address, query) = url.split_at(end);
+        let (program, address) = ChatProgram::of(address);
+        Ok(Chat { target: Target::parse(&format!("{address}{query}"), private)?, program })
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub fn message(&self, lines: Vec<MessageLine>) -> HttpMessage {
+        let body = match self.program {
+            ChatProgram::Slack => json!({
+                "text": text(lines, TEXT_MAX, in_slack), "mrkdwn": false, "parse": "none", "link_names": false,
+                "unfurl_links": false, "unfurl_media": false,
+            }),
+            ChatProgram::Mattermost => json!({ "text": text(lines, TEXT_MAX, in_markdown) }),
+            ChatProgram::Discord => json!({
+                "content": text(lines, DISCORD_TEXT_MAX, in_markdown), "allowed_mentions": { "parse": [] },
+                "flags": SUPPRESS_EMBEDS,
+            }),
+        };
+        HttpMessage { headers: Vec::new(), body: body.to_string() }
+    }
+}
+
+/// The length of a text in UTF-16 units. Slack cuts it at 40,000 characters, and Mattermost splits it at 16,383; people
+/// stop reading long before.
 const TEXT_MAX: usize = 4000;
 
-fn http_message(lines: &[MessageLine]) -> HttpMessage {
-    let mut text = String::new();
-    for line in lines {
-        let line = written(line);
-        if TEXT_MAX < text.len() + line.len() {
-            text.push_str("\n…");
-            break;
-        }
-        text.push_str(if text.is_empty() { "" } else { "\n" });
-        text.push_str(&line);
-    }
-    let body = json!({
-        "text": text, "mrkdwn": false, "parse": "none", "link_names": false,
-        "unfurl_links": false, "unfurl_media": false,
-    });
-    HttpMessage { headers: Vec::new(), body: body.to_string() }
+/// Discord refuses more than 2,000 characters. This leaves place for an ellipsis.
+const DISCORD_TEXT_MAX: usize = 1990;
+
+/// Has Discord show no preview of a page.
+const SUPPRESS_EMBEDS: u32 = 1 << 2;
+
+fn text(lines: Vec<MessageLine>, units_max: usize, written: fn(&MessageLine) -> String) -> String {
+    let lines = fitting(lines, units_max, |line| written(line).encode_utf16().count() + 1);
+    lines.iter().map(written).collect::<Vec<_>>().join("\n")
 }
 
 /// `issue <https://board.example/ACM/issues/ACM-12|ACM-12> needs a person`
-fn written(MessageLine { before, name, after }: &MessageLine) -> String {
-    let name = match name {
-        Some((name, Some(url))) if !name.is_empty() => format!("<{}|{}>", escaped(url), escaped(name)),
-        Some((name, _)) => escaped(name),
-        None => String::new(),
+fn in_slack(MessageLine { before, name, url, after }: &MessageLine) -> String {
+    let name = match url {
+        Some(url) => format!("<{}|{}>", escaped(url), escaped(name)),
+        None => escaped(name),
     };
     format!("{}{name}{}", escaped(before), escaped(after))
 }
 
-/// Text without invisible characters and markup.
-fn escaped(line: &str) -> String {
-    let mut escaped = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            c if c.is_whitespace() || c.is_control() => escaped.push(' '),
-            c if is_invisible(c) => {}
-            c => escaped.push(c),
-        }
-    }
-    escaped
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The length of a title and of a reason in characters, so that a message stays short, whatever agents wrote.
-const TITLE_MAX: usize = 150;
-const REASON_MAX: usize = 300;
-
-/// A line of a message, of which a part may lead to a page.
-struct MessageLine {
-    before: String,
-    /// What a subject is called, and its page.
-    name: Option<(String, Option<String>)>,
-    after: String,
-}
-
-impl From<String> for MessageLine {
-    fn from(text: String) -> MessageLine {
-        MessageLine { before: text, name: None, after: String::new() }
+/// `` `issue` [`ACM-12`](https://board.example/ACM/issues/ACM-12) `needs a person` ``
+fn in_markdown(line: &MessageLine) -> String {
+    let MessageLine { before, name, url, after } = line;
+    match url {
+        Some(url) => format!("{} [{}]({url}) {}", code(before), code(name), code(after)),
+        None => code(&line.text()),
     }
 }
 
-/// The lines of a message: a headline, and below it the details of one notification, or the oldest of many.
-fn lines(message: &Message) -> Vec<MessageLine> {
-    match (message.named.as_slice(), message.total()) {
-        ([one], 1) => single(one),
-        (named, total) => {
-            let more = total - named.len() as i64;
-            let headline = format!("sweep: {}", counts(message));
-            let rest = (0 < more).then(|| format!("… and {more} more: see `sweep status`"));
-            [headline.into()].into_iter().chain(named.iter().map(item)).chain(rest.map(MessageLine::from)).collect()
-        }
-    }
-}
-
-fn single(one: &Notification) -> Vec<MessageLine> {
-    let details = &one.details;
-    let about = [
-        details.title.as_deref().filter(|title| !title.is_empty()).map(|title| format!("“{}”", cut(title, TITLE_MAX))),
-        details.finding.map(|finding| finding.to_string()),
-        details.agent.as_deref().map(|agent| format!("agent {}", cut(agent, TITLE_MAX))),
-        details.tenant.as_deref().map(|tenant| format!("tenant {}", cut(tenant, TITLE_MAX))),
-        details.attempts.filter(|n| 0 < *n).map(|n| counted(n.into(), "attempt", "attempts")),
-    ];
-    let about: Vec<String> = about.into_iter().flatten().collect();
-    let headline = sentence("sweep: ", one);
-    if about.is_empty() { vec![headline] } else { vec![headline, about.join(", ").into()] }
-}
-
-/// A notification as one item of a digest.
-fn item(one: &Notification) -> MessageLine {
-    let title = one.details.title.as_deref().filter(|title| !title.is_empty());
-    let title = title.map(|title| format!(" (“{}”)", cut(title, TITLE_MAX))).unwrap_or_default();
-    let mut line = sentence("• ", one);
-    line.after.push_str(&title);
-    line
-}
-
-/// What happened, as a sentence that begins so.
-fn sentence(beginning: &str, one: &Notification) -> MessageLine {
-    let reason = cut(&one.details.reason, REASON_MAX);
-    let happened = match Event::parse(&one.event) {
-        // The reason is a sentence by itself.
-        Some(Event::GuardStopped | Event::WakesStuck) => return format!("{beginning}{reason}").into(),
-        Some(Event::Escalated | Event::SessionStuck | Event::HostBlocked | Event::Unstarted) => "needs a person",
-        Some(Event::RunUnheard) => "may need a person",
-        Some(Event::Abandoned) => "is abandoned, nobody goes on with it",
-        Some(Event::Quarantined) => "is examined no more, it failed again and again",
-        Some(Event::Recovered) => "recovered",
-        None => &humanize(&one.event),
-    };
-    let name = one.details.identifier.as_deref().or(one.subject_id.as_ref().map(|id| id.0.as_str()));
-    MessageLine {
-        before: format!("{beginning}{} ", one.kind),
-        name: Some((cut(name.unwrap_or_default(), TITLE_MAX), one.details.url.clone())),
-        after: format!(" {happened}: {reason}"),
-    }
-}
-
-/// How many notifications there are of each event: `990 escalated, 10 session stuck`.
-fn counts(message: &Message) -> String {
-    let counts = message.counts.iter().map(|(event, n)| format!("{n} {}", Event::in_words(event.name())));
-    counts.collect::<Vec<_>>().join(", ")
+/// A code span, in which nothing is a mention, a link or a format. Mattermost looks for Slack's mentions, which are in
+/// angle brackets, before it looks for code.
+fn code(text: &str) -> String {
+    let text = text.trim().replace('`', "'").replace('<', "‹").replace('>', "›");
+    if text.is_empty() { text } else { format!("`{text}`") }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
-    use super::{MessageLine, TEXT_MAX, escaped, http_message, written};
+    use super::{Chat, ChatProgram, MessageLine, TEXT_MAX, escaped, in_markdown, in_slack};
 
     #[rstest]
     #[case("<!channel> help", "&lt;!channel&gt; help")]
     #[case("<@U123> <#C1|general>", "&lt;@U123&gt; &lt;#C1|general&gt;")]
     #[case("<https://evil.example|https://bank.example>", "&lt;https://evil.example|https://bank.example&gt;")]
     #[case("a & b &lt; c", "a &amp; b &amp;lt; c")]
-    #[case("one\nsweep: issue X needs a person", "one sweep: issue X needs a person")]
-    #[case("one\u{2028}two\r\u{7}", "one two  ")]
-    #[case("gpj.\u{202E}exe", "gpj.exe")]
     #[case("*bold* _it_ `code` Ünïcode 🦀", "*bold* _it_ `code` Ünïcode 🦀")]
     fn what_agents_wrote_is_text_and_nothing_else(#[case] line: &str, #[case] expected: &str) {
         assert_eq!(escaped(line), expected);
     }
 
+    fn line(before: &str, name: &str, url: Option<&str>, after: &str) -> MessageLine {
+        let url = url.map(str::to_owned);
+        MessageLine { before: before.to_owned(), name: name.to_owned(), url, after: after.to_owned() }
+    }
+
     proptest! {
         #[test]
-        fn no_text_is_a_mention_a_link_or_a_second_line(line in any::<String>(), tag in "<[!@#]?[a-z|:/.]{1,12}>") {
-            let escaped = escaped(&format!("{line}{tag}{line}"));
+        fn no_text_is_a_mention_a_link_or_a_second_line(text in any::<String>(), tag in "<[!@#]?[a-z|:/.]{1,12}>") {
+            let line = MessageLine::from(format!("{text}{tag}{text}"));
+            let escaped = in_slack(&line);
             prop_assert!(!escaped.contains(['<', '>', '\n', '\r']), "{escaped}");
+        }
+
+        /// A backtick more would end the code span, and what follows would be Markdown.
+        #[test]
+        fn all_text_of_others_is_code(text in any::<String>(), tag in "`{0,3}[@<]!?(here|everyone)>?`{0,3}") {
+            let text = format!("{text}{tag}");
+            let line = line(&text, &text, Some("https://board.example/x"), &text);
+            let MessageLine { before, name, .. } = MessageLine::from(text);
+            for written in [in_markdown(&line), in_markdown(&MessageLine { name, ..MessageLine::from(before) })] {
+                let outside: String = written.split('`').step_by(2).collect();
+                prop_assert!([" []"," [](https://board.example/x) ", ""].contains(&&*outside), "{written}");
+                prop_assert!(!written.contains(['<', '>']), "{written}");
+            }
         }
     }
 
     #[test]
     fn a_name_leads_to_its_page_and_nothing_in_it_ends_the_link() {
-        let url = Some("https://board.example/a%3Eb?x=1&y=2".to_owned());
-        let line = |url| MessageLine {
-            before: "issue ".to_owned(),
-            name: Some(("A|>-1".to_owned(), url)),
-            after: ": <!here>".to_owned(),
-        };
+        let line = |url| line("issue ", "A|>-1", url, ": <!here>");
+        let url = "https://board.example/a%3Eb?x=1&y=2";
         let linked = "issue <https://board.example/a%3Eb?x=1&amp;y=2|A|&gt;-1>: &lt;!here&gt;";
-        assert_eq!(written(&line(url)), linked);
-        assert_eq!(written(&line(None)), "issue A|&gt;-1: &lt;!here&gt;");
+        assert_eq!(in_slack(&line(Some(url))), linked);
+        assert_eq!(in_slack(&line(None)), "issue A|&gt;-1: &lt;!here&gt;");
+        let linked = "`issue` [`A|›-1`](https://board.example/a%3Eb?x=1&y=2) `: ‹!here›`";
+        assert_eq!(in_markdown(&line(Some(url))), linked);
+        assert_eq!(in_markdown(&line(None)), "`issue A|›-1: ‹!here›`");
+    }
+
+    #[rstest]
+    #[case("https://hooks.slack.com/services/T0/B0/key", ChatProgram::Slack, None)]
+    #[case("https://chat.example/hooks/key", ChatProgram::Mattermost, None)]
+    #[case("https://example.com/team/hooks/key/", ChatProgram::Mattermost, Some("https://example.com/team/hooks/key"))]
+    #[case("https://rocket.example/hooks/id/token", ChatProgram::Slack, None)]
+    #[case("https://discord.com/api/webhooks/12/to-ken", ChatProgram::Discord, None)]
+    #[case("https://discord.com/api/v10/webhooks/12/to-ken", ChatProgram::Discord, None)]
+    #[case(
+        "https://discord.com/api/webhooks/12/t/slack?thread_id=3",
+        ChatProgram::Discord,
+        Some("https://discord.com/api/webhooks/12/t?thread_id=3")
+    )]
+    fn a_chat_is_known_by_its_path(#[case] url: &str, #[case] program: ChatProgram, #[case] asked: Option<&str>) {
+        let chat = Chat::parse(url, false).expect("a chat");
+        assert_eq!((chat.program, chat.target.exposed()), (program, asked.unwrap_or(url)));
+    }
+
+    fn sent(url: &str, lines: Vec<MessageLine>) -> Value {
+        let chat = Chat::parse(url, false).expect("a chat");
+        serde_json::from_str(&chat.message(lines).body).expect("JSON")
     }
 
     #[test]
-    fn slack_is_asked_not_to_format_the_text() {
-        let message: Value = serde_json::from_str(&http_message(&["@here".to_owned().into()]).body).expect("JSON");
-        for (switch, value) in
-            [("mrkdwn", false), ("link_names", false), ("unfurl_links", false), ("unfurl_media", false)]
-        {
-            assert_eq!(message[switch], value, "{switch}");
-        }
-        assert_eq!(message["parse"], "none");
+    fn each_chat_is_asked_to_mention_nobody_in_its_own_way() {
+        let lines = || vec!["@here".to_owned().into()];
+        let slack = json!({
+            "text": "@here", "mrkdwn": false, "parse": "none", "link_names": false, "unfurl_links": false,
+            "unfurl_media": false,
+        });
+        assert_eq!(sent("https://hooks.slack.com/services/T0/B0/key", lines()), slack);
+        assert_eq!(sent("https://chat.example/hooks/key", lines()), json!({ "text": "`@here`" }));
+        let discord = json!({ "content": "`@here`", "allowed_mentions": { "parse": [] }, "flags": 4 });
+        assert_eq!(sent("https://discord.com/api/webhooks/1/t", lines()), discord);
     }
 
-    #[test]
-    fn a_message_stays_short() {
-        let lines: Vec<MessageLine> = vec!["&".repeat(300); 50].into_iter().map(MessageLine::from).collect();
-        let message: Value = serde_json::from_str(&http_message(&lines).body).expect("JSON");
-        let text = message["text"].as_str().expect("a text");
-        assert!(text.len() < TEXT_MAX + 10 && text.ends_with("\n…"), "{}", text.len());
+    #[rstest]
+    #[case("https://hooks.slack.com/services/T0/B0/key", "text", TEXT_MAX + 1)]
+    #[case("https://discord.com/api/webhooks/1/t", "content", 2000)]
+    fn a_message_stays_short(#[case] url: &str, #[case] field: &str, #[case] units_max: usize) {
+        let lines: Vec<MessageLine> = vec!["🦀&".repeat(100); 50].into_iter().map(MessageLine::from).collect();
+        let message = sent(url, lines);
+        let text = message[field].as_str().expect("a text");
+        assert!(text.encode_utf16().count() <= units_max && text.contains("\n`…`") | text.ends_with("\n…"), "{text}");
     }
 }

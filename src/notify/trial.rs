@@ -2,25 +2,17 @@
 
 use chrono::{DateTime, Utc};
 
-use super::client::{HttpClient, SendError};
-use super::deliver::REQUEST_TIMEOUT;
-use super::{Notify, Ping, slack, webhook};
+use super::client::{HttpClient, REQUEST_TIMEOUT, SendError};
+use super::{Notify, Ping};
 use crate::rules::Id;
-use crate::store::work::outbox::Destination;
+use crate::store::work::outbox::Message;
 
-/// Sends the tests, and returns the result of each destination that is configured: `slack`, `webhook`, `ping`.
+/// Sends the tests, and returns the result of each destination that is configured, and of the ping.
 pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
-    let client = HttpClient::new(REQUEST_TIMEOUT);
-    let mut results = Vec::new();
-    if let Some(target) = &notify.slack {
-        results.push((Destination::Slack.name(), client.post(target, &slack::test_message())));
-    }
-    if let Some((target, secret)) = &notify.webhook {
-        let message = webhook::test_message(&Id::generate(), now(), secret);
-        results.push((Destination::Webhook.name(), client.post(target, &message)));
-    }
-    results.extend(notify.try_ping(Ping::Succeeded).map(|result| ("ping", result)));
-    results.into_iter().map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
+    let (client, test) = (HttpClient::new(REQUEST_TIMEOUT), Message::test(Id::generate(), now()));
+    let sent = notify.routes.iter().map(|route| (route.destination().name(), route.send(&client, &test)));
+    let results = sent.chain(notify.try_ping(Ping::Succeeded).map(|result| ("ping", result)));
+    results.map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
 }
 
 /// Connects to each destination that is configured, and sends nothing.

@@ -41,12 +41,17 @@ impl Secret {
     }
 }
 
+/// A message; of nothing: a test, which a receiver acknowledges and ignores.
 pub fn message(message: &Message, secret: &Secret) -> HttpMessage {
     let Message { id, at, attempt: _, counts, named, .. } = message;
     let counts: Map<String, Value> = counts.iter().map(|(event, n)| (event.name().to_owned(), json!(n))).collect();
     let body = json!({
         "schema": SCHEMA,
-        "type": if message.total() == 1 { "notification" } else { "digest" },
+        "type": match message.total() {
+            0 => "test",
+            1 => "notification",
+            _ => "digest",
+        },
         "id": id,
         "total": message.total(),
         "counts": counts,
@@ -55,8 +60,9 @@ pub fn message(message: &Message, secret: &Secret) -> HttpMessage {
     signed(id, *at, &body, secret)
 }
 
-fn json_of(notification: &Notification) -> Value {
-    let Notification { id, event, kind, subject_id, sweep_id, created_at, details } = notification;
+/// A notification as receivers know it.
+pub fn json_of(notification: &Notification) -> Value {
+    let Notification { id, event, kind, part: _, subject_id, sweep_id, created_at, details } = notification;
     let mut value = json!({
         "id": id,
         "event": event,
@@ -69,14 +75,6 @@ fn json_of(notification: &Notification) -> Value {
         value.extend(details);
     }
     value
-}
-
-/// A test, which a receiver acknowledges and ignores.
-pub fn test_message(id: &Id, at: DateTime<Utc>, secret: &Secret) -> HttpMessage {
-    let nothing: [Value; 0] = [];
-    let body =
-        json!({ "schema": SCHEMA, "type": "test", "id": id, "total": 0, "counts": {}, "notifications": nothing });
-    signed(id, at, &body, secret)
 }
 
 fn signed(id: &Id, at: DateTime<Utc>, body: &Value, secret: &Secret) -> HttpMessage {

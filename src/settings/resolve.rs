@@ -16,7 +16,7 @@ use super::table;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
 use crate::daemon::{DaemonOptions, REACTED_TO};
-use crate::notify::{Notify, Secret, Target};
+use crate::notify::{Chat, MailRoute, Notify, NotifyRoute, PagerDuty, Secret, Target};
 use crate::page::{PageOptions, Viewed};
 use crate::parse::{self, KINDS, List, ListEntry, LogFormat, listed};
 use crate::rules::{Kind, Policy};
@@ -218,11 +218,7 @@ pub fn log(environment: &Environment) -> Result<(Option<String>, LogFormat)> {
 pub fn notify(environment: &Environment) -> Result<Notify> {
     let private = table::notify_private(environment)?.unwrap_or_default();
     let events = table::notify_on(environment)?.unwrap_or_default();
-    let target = |name: &str| -> Result<Option<Target>> {
-        let Some(url) = environment.secret(name)? else { return Ok(None) };
-        let target = Target::parse(url.expose_secret(), private);
-        target.map(Some).map_err(|why| config(format!("{}: {why}", environment.origin(name))).into())
-    };
+    let target = |name: &str| destination(environment, name, private, Target::parse);
     let webhook = match (target("SWEEP_WEBHOOK_URL")?, environment.secret(WEBHOOK_SECRET)?) {
         (None, _) => None,
         (Some(_), None) => {
@@ -233,16 +229,34 @@ pub fn notify(environment: &Environment) -> Result<Notify> {
             // The reason stands behind no colon: there a secret would not be shown.
             let holder = environment.origin(WEBHOOK_SECRET);
             let refuse = |why| config(format!("what {holder} holds is refused: {why}"));
-            Some((target, Secret::parse(secret.expose_secret()).map_err(refuse)?))
+            Some(NotifyRoute::Webhook(target, Secret::parse(secret.expose_secret()).map_err(refuse)?))
         }
     };
     let events = listed(&events, &Notify::USUAL_EVENTS);
-    Ok(Notify {
-        slack: target("SWEEP_SLACK_URL")?,
+    let routes = [
+        destination(environment, "SWEEP_SLACK_URL", private, Chat::parse)?.map(NotifyRoute::Slack),
+        target("SWEEP_TEAMS_URL")?.map(NotifyRoute::Teams),
+        destination(environment, "SWEEP_EMAIL_URL", private, MailRoute::parse)?.map(NotifyRoute::Email),
+        destination(environment, "SWEEP_PAGERDUTY_URL", private, PagerDuty::parse)?.map(NotifyRoute::PagerDuty),
         webhook,
+    ];
+    Ok(Notify {
+        routes: routes.into_iter().flatten().collect(),
         ping: target("SWEEP_PING_URL")?,
         events: events.ok_or_else(|| config(format!("SWEEP_NOTIFY_ON: {NOTHING_IS_LEFT}")))?,
     })
+}
+
+/// The destination at the URL that a secret holds.
+fn destination<T>(
+    environment: &Environment,
+    name: &str,
+    private: bool,
+    parse: fn(&str, bool) -> Result<T, String>,
+) -> Result<Option<T>> {
+    let Some(url) = environment.secret(name)? else { return Ok(None) };
+    let parsed = parse(url.expose_secret(), private);
+    parsed.map(Some).map_err(|why| config(format!("{}: {why}", environment.origin(name))).into())
 }
 
 const NOTHING_IS_LEFT: &str = "nothing is left of it, expected one at least";

@@ -209,8 +209,14 @@ settings! {
         }
         /// [Who is notified, and of what](notifications.md).
         "Notifications" {
-            /// Notify people in Slack, by an incoming webhook
+            /// Notify people in Slack, Mattermost or Discord, by an incoming webhook
             slack_url;
+            /// Notify people in Microsoft Teams, by a workflow's webhook
+            teams_url;
+            /// Notify people by e-mail: smtps://HOST/?from=ADDRESS&to=ADDRESS, with USER:PASSWORD@ before HOST
+            email_url;
+            /// Open and resolve incidents in PagerDuty: https://ROUTING_KEY@events.pagerduty.com/v2/enqueue
+            pagerduty_url;
             /// Post each notification here, as JSON
             webhook_url;
             /// What the posts are signed with: whsec_ and base64, or any text

@@ -5,6 +5,7 @@ pub mod databases;
 pub mod folder;
 pub mod in_process;
 pub mod json;
+pub mod mail;
 pub mod mcp;
 pub mod page;
 pub mod plans;

@@ -133,7 +133,7 @@ create table {{ own }}failures (
 -- Notifications for people, each written in the transaction of the event that it reports.
 create table {{ own }}notifications (
     id {{ uuid }} primary key,  -- the key by which a receiver knows it again
-    {{ short_text("destination", 100) }} not null,  -- slack or webhook; only the configuration has the address
+    {{ short_text("destination", 100) }} not null,  -- slack, teams, email, pagerduty or webhook; only the configuration has the address
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'unstarted', 'wakes_stuck', 'run_unheard', 'abandoned')),
     {{ short_text("kind", 100) }} not null,
     {{ short_text("part", 3000) }} not null default '',  -- the part of the kind that the guard holds back; '': the whole kind

@@ -248,7 +248,7 @@ pub struct Notifications {
 pub struct Undelivered {
     /// The notification's id.
     pub id: Id,
-    /// `slack` or `webhook`.
+    /// `slack`, `teams`, `email`, `pagerduty` or `webhook`.
     pub destination: String,
     /// What happened, as in a webhook's message.
     pub event: String,

@@ -9,7 +9,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
-use diesel::dsl::{count_star, exists, max, select};
+use diesel::dsl::{count_star, exists, max, not, select};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -92,8 +92,15 @@ impl Event {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Destination {
-    /// An incoming webhook of Slack's.
+    /// An incoming webhook of Slack's, or of a chat that is like it.
     Slack,
+    /// A workflow of Microsoft Teams.
+    Teams,
+    Email,
+    /// Incidents, which are opened and resolved.
+    #[serde(rename = "pagerduty")]
+    #[strum(serialize = "pagerduty")]
+    PagerDuty,
     /// Signed JSON.
     Webhook,
 }
@@ -103,6 +110,16 @@ impl Destination {
 
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whether it takes many notifications in one message. An incident is of one subject, by which it is resolved.
+    fn takes_many(self) -> bool {
+        self != Destination::PagerDuty
+    }
+
+    /// Whether it is notified of an event to which nobody subscribed: an incident ends with what it is about.
+    fn always_wants(self, event: Event) -> bool {
+        self == Destination::PagerDuty && event == Event::Recovered
     }
 }
 
@@ -119,7 +136,7 @@ impl Subscriptions {
     }
 
     fn destinations_of(&self, event: Event) -> impl Iterator<Item = Destination> + '_ {
-        self.destinations.iter().copied().filter(move |_| self.events.contains(&event))
+        self.destinations.iter().copied().filter(move |to| self.events.contains(&event) || to.always_wants(event))
     }
 }
 
@@ -314,6 +331,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message of nothing, by which people see that it arrives.
+    pub fn test(id: Id, at: DateTime<Utc>) -> Message {
+        Message { id, at, attempt: 1, counts: Vec::new(), named: Vec::new(), newest_at: at }
+    }
+
     pub fn total(&self) -> i64 {
         self.counts.iter().map(|(_, n)| n).sum()
     }
@@ -327,6 +349,8 @@ pub struct Notification {
     pub id: Id,
     pub event: String,
     pub kind: String,
+    /// The part of the kind, where it is about no subject.
+    pub part: String,
     pub subject_id: Option<Id>,
     pub sweep_id: Id,
     pub created_at: DateTime<Utc>,
@@ -363,10 +387,23 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     one_at_a_time(db)?;
     let now = db.now()?;
     group(db, destination, now)?;
+    // A recovery that overtook its escalation would leave the incident open.
+    let first = diesel::alias!(notifications as first);
+    let of_none = first.field(notifications::subject_id).is_null().and(notifications::subject_id.is_null());
+    let of_same_incident = first
+        .filter(first.field(notifications::delivered_at).is_null())
+        .filter(first.field(notifications::dead_at).is_null())
+        .filter(first.field(notifications::destination).eq(notifications::destination))
+        .filter(first.field(notifications::kind).eq(notifications::kind))
+        .filter(first.field(notifications::part).eq(notifications::part))
+        .filter(first.field(notifications::subject_id).eq(notifications::subject_id).or(of_none))
+        .filter(first.field(notifications::created_at).lt(notifications::created_at));
+    let is_its_turn = notifications::destination.ne(Destination::PagerDuty.name()).or(not(exists(of_same_incident)));
     let due = waiting!(destination)
         .filter(notifications::message_id.is_not_null())
         .filter(is_due(now))
-        .order((notifications::created_at, notifications::id))
+        .filter(is_its_turn)
+        .order((notifications::event.eq(Event::Recovered.name()), notifications::created_at, notifications::id))
         .select((notifications::message_id.assume_not_null(), notifications::attempts))
         .first::<(Id, i32)>(db)
         .optional()?;
@@ -411,7 +448,7 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     for &first in Event::ALL {
         let is_of_group = |event: &str| Event::parse(event).and_then(Event::group) == Some(first);
         let group: Vec<&Id> = oldest.iter().filter(|(_, event)| is_of_group(event)).map(|(id, _)| id).collect();
-        if ALONE_MAX < group.len() {
+        if ALONE_MAX < group.len() && destination.takes_many() {
             let together = notifications::message_id.eq(Some(Id::generate()));
             diesel::update(new!().filter(notifications::id.eq_any(group))).set(together).execute(db)?;
         }

@@ -54,6 +54,28 @@ fn an_answer_without_end_fills_neither_memory_nor_time(#[case] head: &'static st
 }
 
 #[rstest]
+#[case::lines("220-more\r\n")]
+#[case::one_line("220-more")]
+fn a_mail_server_s_answer_without_end_fills_neither_memory_nor_time(#[case] further: &'static str) {
+    let mut world = World::new(On::Sqlite);
+    world.stalled_step(None);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, further) = (client.expect("a client"), further.repeat(1 << 17));
+            (0..1024).try_for_each(|_| client.write_all(further.as_bytes())).ok();
+        }
+    });
+    let url = format!("smtp://127.0.0.1:{port}/?from=a@b.example&to=a@b.example");
+
+    let ran = small(&world.url, []).env("SWEEP_EMAIL_URL", url).run().done();
+
+    assert!(ran.err.contains("email was not notified of 1 notification, attempt 1: its answer is no SMTP"), "{ran}");
+    assert!(ran.err.len() < 4_000, "{ran}");
+}
+
+#[rstest]
 #[case::a_header("http://127.0.0.1:1/hook\r\nX-Evil: 1")]
 #[case::a_request("http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\n\r\nGET /")]
 #[case::a_tab("http://127.0.0.1:1/\tHTTP/1.1")]

@@ -150,5 +150,5 @@ fn the_dead_mans_switch_hears_of_all_of_them_at_once() {
     receiver.wait_for(2);
     daemon.ends_well();
     let paths: Vec<String> = receiver.requests().into_iter().map(|request| request.path).collect();
-    assert_eq!(paths, ["/hooks/hunter2/start", "/hooks/hunter2"]);
+    assert_eq!(paths, ["/services/hunter2/start", "/services/hunter2"]);
 }

@@ -93,10 +93,10 @@ on_each_host! {
     fn the_dead_mans_switch_hears_of_failure_when_none_is_taken_up_and_of_success_when_some_are(world) {
         let receiver = Receiver::new();
         untaken_wakes(world, 2, 2880);
-        assert_eq!(pinged(world, &receiver).1, ["/hooks/hunter2/start", "/hooks/hunter2/fail"]);
+        assert_eq!(pinged(world, &receiver).1, ["/services/hunter2/start", "/services/hunter2/fail"]);
         taken_wake(world, 10);
         let (ran, heard) = pinged(world, &receiver);
-        assert_eq!(heard, ["/hooks/hunter2/start", "/hooks/hunter2"]);
+        assert_eq!(heard, ["/services/hunter2/start", "/services/hunter2"]);
         assert!(ran.out.contains("2 wakes are stuck") && !ran.out.contains("No wake was taken up"), "{ran}");
     }
 

@@ -14,7 +14,7 @@ on_each_database! {
         let agent = world.agent("idle");
         world.orphan(&agent);
         sweep_at(&world.url, []).env("SWEEP_PING_URL", format!("{}?rid=1", receiver.url())).run().done();
-        assert_eq!(paths(&receiver), ["GET /hooks/hunter2/start?rid=1", "GET /hooks/hunter2?rid=1"]);
+        assert_eq!(paths(&receiver), ["GET /services/hunter2/start?rid=1", "GET /services/hunter2?rid=1"]);
     }
 
     fn a_dry_run_and_what_is_swept_by_name_say_nothing_of_the_schedule(world) {
@@ -33,14 +33,14 @@ on_each_database! {
         world.orphans(&agent, 0..25);
         let sweep = sweep_at(&world.url, ["--set", "guard_share=0.5"]).env("SWEEP_PING_URL", receiver.url());
         assert_eq!(sweep.run().code, 4);
-        assert_eq!(paths(&receiver)[1], "GET /hooks/hunter2/fail");
+        assert_eq!(paths(&receiver)[1], "GET /services/hunter2/fail");
     }
 
     fn a_sweep_whose_report_could_not_be_printed_is_a_failure_to_the_switch(world) {
         let receiver = Receiver::new();
         let sweep = sweep_at(&world.url, ["--output", "json"]).env("SWEEP_PING_URL", receiver.url());
         assert_eq!(sweep.with_a_full_stdout().run().code, 1);
-        assert_eq!(paths(&receiver)[1], "GET /hooks/hunter2/fail");
+        assert_eq!(paths(&receiver)[1], "GET /services/hunter2/fail");
     }
 
     fn a_switch_that_fails_is_a_warning(world) {
@@ -58,7 +58,7 @@ fn a_database_that_is_gone_is_a_failure_to_the_switch() {
     let receiver = Receiver::new();
     let ran = sweep_at("postgres://127.0.0.1:1/nowhere", []).env("SWEEP_PING_URL", receiver.url()).run();
     assert_eq!(ran.code, 69, "{ran}");
-    assert_eq!(paths(&receiver), ["GET /hooks/hunter2/start", "GET /hooks/hunter2/fail"]);
+    assert_eq!(paths(&receiver), ["GET /services/hunter2/start", "GET /services/hunter2/fail"]);
 }
 
 /// Five seconds for each ping: one that hangs delays a sweep, and does not stop it.

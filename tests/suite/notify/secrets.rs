@@ -6,14 +6,14 @@ use crate::support::world::notifications::SECRET;
 use crate::support::world::{World, on_each_database};
 
 fn assert_hidden(text: &str) {
-    for secret in ["hunter2", "aHVudGVy", "hooks/"] {
+    for secret in ["hunter2", "aHVudGVy", "services/"] {
         let found: Vec<&str> = text.lines().filter(|line| line.contains(secret)).collect();
         assert!(found.is_empty(), "{found:#?}");
     }
 }
 
 fn stored(world: &mut World) -> String {
-    let errors = world.text("coalesce(max(last_error), '')", "notifications").expect("a text");
+    let errors = world.text("coalesce(max(last_error) || min(last_error), '')", "notifications").expect("a text");
     errors
         + &world
             .text("coalesce(max(details), '')", "(select cast(details as text) as details from notifications) d")
@@ -35,6 +35,9 @@ on_each_database! {
             for format in ["text", "json"] {
                 let settings = [
                     ("SWEEP_SLACK_URL", receiver.url()),
+                    ("SWEEP_TEAMS_URL", receiver.url()),
+                    ("SWEEP_PAGERDUTY_URL", receiver.with_key()),
+                    ("SWEEP_EMAIL_URL", "smtp://u:hunter2@localhost:1/?from=a@b.example&to=a@b.example".to_owned()),
                     ("SWEEP_WEBHOOK_URL", receiver.url()),
                     ("SWEEP_PING_URL", receiver.url()),
                     ("SWEEP_WEBHOOK_SECRET", SECRET.to_owned()),
@@ -55,6 +58,6 @@ on_each_database! {
         }
         let settings = world.notifying_the_webhook(&Receiver::new());
         assert_hidden(&format!("{settings:?}"));
-        assert!(format!("{settings:?}").contains("webhook: \"***\""));
+        assert!(format!("{settings:?}").contains("routes: [Webhook]"));
     }
 }

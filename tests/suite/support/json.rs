@@ -70,10 +70,13 @@ pub fn find_violations(document: &Value) -> Option<String> {
     (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema} has it: {}", errors.join("; ")))
 }
 
-/// The schema of a document; None for Slack's messages. A line of a report has the schema of its type, or all the
-/// others would be reported as well.
+/// Fields that messages in the form of Slack, Discord, Teams or PagerDuty have, and no document of sweep's.
+const FORMS_OF_OTHERS: [&str; 4] = ["text", "content", "attachments", "event_action"];
+
+/// The schema of a document; None if its form is that of others. A line of a report has the schema of its type, or all
+/// the others would be reported as well.
 fn schema_of(document: &Value) -> Option<String> {
-    if document.get("text").is_some() {
+    if FORMS_OF_OTHERS.iter().any(|field| document.get(field).is_some()) {
         return None;
     }
     let found = DOCUMENTS.iter().find(|(field, _)| document.get(field).is_some());

@@ -77,7 +77,17 @@ impl Receiver {
 
     /// The receiver's URL, which holds a secret, as such URLs do.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/hooks/hunter2", self.port)
+        self.at("services/hunter2")
+    }
+
+    /// A URL of the receiver's with another path.
+    pub fn at(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// The URL of an incident service, with a key that is a secret.
+    pub fn with_key(&self) -> String {
+        format!("http://hunter2@127.0.0.1:{}/v2/enqueue", self.port)
     }
 
     pub fn requests(&self) -> Vec<Request> {

@@ -1,0 +1,46 @@
+//! The way to a destination: its address, and the form in which it takes a message.
+
+use super::client::{HttpClient, SendError, Target};
+use super::email::MailRoute;
+use super::lines::lines;
+use super::pagerduty::PagerDuty;
+use super::slack::Chat;
+use super::webhook::Secret;
+use super::{teams, webhook};
+use crate::store::work::outbox::{Destination, Message};
+
+/// A destination, and where it is.
+#[derive(Clone)]
+pub enum NotifyRoute {
+    Slack(Chat),
+    Teams(Target),
+    Email(MailRoute),
+    PagerDuty(PagerDuty),
+    /// The URL, and the key of the signatures.
+    Webhook(Target, Secret),
+}
+
+impl NotifyRoute {
+    pub fn destination(&self) -> Destination {
+        match self {
+            NotifyRoute::Slack(_) => Destination::Slack,
+            NotifyRoute::Teams(_) => Destination::Teams,
+            NotifyRoute::Email(_) => Destination::Email,
+            NotifyRoute::PagerDuty(_) => Destination::PagerDuty,
+            NotifyRoute::Webhook(..) => Destination::Webhook,
+        }
+    }
+
+    /// Sends a message; a message of nothing is a test.
+    pub fn send(&self, client: &HttpClient, message: &Message) -> Result<(), SendError> {
+        match self {
+            NotifyRoute::Slack(chat) => client.post(chat.target(), &chat.message(lines(message))),
+            NotifyRoute::Teams(target) => client.post(target, &teams::message(lines(message))),
+            NotifyRoute::Email(route) => route.send(&message.id, message.at, &lines(message)),
+            NotifyRoute::PagerDuty(service) => {
+                service.events(message).iter().try_for_each(|event| client.post(service.target(), event))
+            }
+            NotifyRoute::Webhook(target, secret) => client.post(target, &webhook::message(message, secret)),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Incidents of PagerDuty: one for each subject, opened once and resolved when it recovered.
+
+use serde_json::{Value, json};
+use sweep::notify::Delivered;
+
+use crate::support::program::sweep;
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::world::notifications::deliver;
+use crate::support::world::{World, on_each_database};
+
+fn notifying(world: &World, receiver: &Receiver) -> sweep::cycle::CycleOptions {
+    world.notifying(&[("SWEEP_PAGERDUTY_URL", &receiver.with_key()), ("SWEEP_NOTIFY_ON", "escalated")])
+}
+
+/// What was done with which incident.
+fn actions(received: &[Value]) -> Vec<(&str, &str)> {
+    received.iter().map(|event| (field(event, "event_action"), field(event, "dedup_key"))).collect()
+}
+
+fn field<'a>(event: &'a Value, name: &str) -> &'a str {
+    event[name].as_str().expect("a text")
+}
+
+on_each_database! {
+    fn a_recovery_resolves_the_incident_even_where_nobody_subscribed_to_it(world) {
+        let receiver = Receiver::answering(Answer::Status(202));
+        let settings = notifying(world, &receiver);
+        let step = world.escalation();
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings).delivered, 1);
+        world.set("plan_steps", &step, "status = 'completed'");
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings).delivered, 1);
+
+        let requests = receiver.requests();
+        assert_eq!(requests[0].path, "/v2/enqueue");
+        let received = receiver.received();
+        let opened = actions(&received)[0].1;
+        assert_eq!(actions(&received), [("trigger", opened), ("resolve", opened)]);
+        assert!(received.iter().all(|event| event["routing_key"] == "hunter2"));
+        let payload = &received[0]["payload"];
+        assert_eq!(payload["custom_details"]["subject_id"], json!(step));
+        let fields = ["severity", "source", "component", "class"].map(|name| field(payload, name));
+        assert_eq!(fields, ["error", "sweep", "step", "escalated"]);
+        assert!(field(payload, "summary").starts_with("sweep: step Launch #1 needs a person: "), "{payload}");
+    }
+
+    fn many_at_once_are_one_incident_each(world) {
+        let receiver = Receiver::answering(Answer::Status(202));
+        let settings = notifying(world, &receiver);
+        (0..7).for_each(|_| drop(world.escalation()));
+        world.sweep_as(&settings.sweep);
+
+        assert_eq!(deliver(&settings).delivered, 7);
+
+        let received = receiver.received();
+        let mut keys: Vec<&str> = actions(&received).iter().map(|(_, key)| *key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 7);
+        assert!(keys.iter().all(|key| key.len() < 255));
+    }
+
+    /// A recovery that came first would leave the incident open for ever.
+    fn a_recovery_waits_for_what_it_resolves(world) {
+        let receiver = Receiver::answering(Answer::Status(400));
+        let settings = notifying(world, &receiver);
+        let step = world.escalation();
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings), Delivered { failed: 1, ..Delivered::default() });
+        receiver.take();
+        receiver.answer(Answer::Status(202));
+        let other = world.escalation();
+        world.set("plan_steps", &step, "status = 'completed'");
+        world.sweep_as(&settings.sweep);
+        let earlier = world.ago(30);
+        world.run(&format!("update notifications set created_at = {earlier} where attempts = 1"));
+
+        assert_eq!(deliver(&settings), Delivered { delivered: 1, ..Delivered::default() }, "the other subject's");
+        assert_eq!(receiver.received()[0]["payload"]["custom_details"]["subject_id"], json!(other));
+        world.retry();
+        assert_eq!(deliver(&settings).delivered, 2);
+        let received = receiver.received();
+        let opened = actions(&received)[0].1;
+        assert_eq!(actions(&received), [("trigger", opened), ("resolve", opened)]);
+    }
+
+    fn a_receiver_that_has_enough_is_asked_again_later(world) {
+        let receiver = Receiver::answering(Answer::Status(429));
+        let settings = notifying(world, &receiver);
+        (0..2).for_each(|_| drop(world.escalation()));
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings), Delivered { failed: 1, ..Delivered::default() });
+        receiver.answer(Answer::Status(202));
+        world.retry();
+        assert_eq!(deliver(&settings).delivered, 2);
+    }
+}
+
+#[test]
+fn a_test_opens_an_incident_and_resolves_it() {
+    let receiver = Receiver::answering(Answer::Status(202));
+    let ran = sweep(["notify", "test"]).env("SWEEP_PAGERDUTY_URL", receiver.with_key()).run().done();
+    assert_eq!(ran.out, "pagerduty: delivered\n");
+    let received = receiver.received();
+    let opened = actions(&received)[0].1;
+    assert_eq!(actions(&received), [("trigger", opened), ("resolve", opened)]);
+    assert_eq!(received[0]["payload"]["severity"], "info");
+}
