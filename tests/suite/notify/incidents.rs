@@ -85,6 +85,25 @@ on_each_database! {
         assert_eq!(actions(&received), [("trigger", opened), ("resolve", opened)]);
     }
 
+    fn the_end_of_an_outage_resolves_its_incident(world) {
+        let receiver = Receiver::answering(Answer::Status(202));
+        let settings =
+            world.notifying(&[("SWEEP_PAGERDUTY_URL", &receiver.with_key()), ("SWEEP_NOTIFY_ON", "wakes_stuck")]);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let wake = world.issue_wake(&issue, &agent, "queued", 2880);
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings).delivered, 1);
+        world.set("wakes", &wake, "status = 'completed'");
+        world.sweep_as(&settings.sweep);
+        assert_eq!(deliver(&settings).delivered, 1);
+
+        let received = receiver.received();
+        let opened = actions(&received)[0].1;
+        assert_eq!(actions(&received), [("trigger", opened), ("resolve", opened)]);
+        assert_eq!(field(&received[0]["payload"], "severity"), "critical");
+    }
+
     fn a_receiver_that_has_enough_is_asked_again_later(world) {
         let receiver = Receiver::answering(Answer::Status(429));
         let settings = notifying(world, &receiver);
