@@ -71,7 +71,7 @@ fn event(one: &Notification) -> Value {
         return resolve(&key);
     }
     let line = headline(one);
-    let payload = json!({
+    let mut payload = json!({
         "summary": cut(&line.text(), SUMMARY_MAX),
         "severity": severity(event),
         "source": "sweep",
@@ -81,6 +81,8 @@ fn event(one: &Notification) -> Value {
         "class": one.event,
         "custom_details": webhook::json_of(one),
     });
+    // A field is a text or absent.
+    payload.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
     let links: Vec<Value> = line.url.iter().map(|url| json!({ "href": url, "text": line.name })).collect();
     json!({ "event_action": "trigger", "dedup_key": key, "client": "sweep", "payload": payload, "links": links })
 }

@@ -39,7 +39,7 @@ impl ChatProgram {
             {
                 (ChatProgram::Discord, bare)
             }
-            [_, "hooks", ..] if bare == path => (ChatProgram::Mattermost, path),
+            [_, "hooks", before, ..] if bare == path && !before.is_empty() => (ChatProgram::Mattermost, path),
             _ => (ChatProgram::Slack, path),
         }
     }
@@ -182,6 +182,7 @@ mod tests {
     #[case("https://hooks.slack.com/services/T0/B0/key", ChatProgram::Slack, None)]
     #[case("https://chat.example/hooks/key", ChatProgram::Mattermost, None)]
     #[case("https://example.com/team/hooks/key/", ChatProgram::Mattermost, Some("https://example.com/team/hooks/key"))]
+    #[case("https://hooks/key", ChatProgram::Slack, None)]
     #[case("https://rocket.example/hooks/id/token", ChatProgram::Slack, None)]
     #[case("https://discord.com/api/webhooks/12/to-ken", ChatProgram::Discord, None)]
     #[case("https://discord.com/api/v10/webhooks/12/to-ken", ChatProgram::Discord, None)]
