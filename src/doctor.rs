@@ -48,14 +48,27 @@ pub fn examine(found: &Found, pooler: Option<&str>, options: &DoctorOptions) -> 
 /// Connects to each receiver that is configured; no message is sent.
 pub fn check_receivers(notify: &Notify) -> Vec<CheckUp> {
     let check = |(name, reached): (&str, Result<(), String>)| {
-        let name = name.parse().ok()?;
-        Some(match reached {
+        let name = name.parse().expect("each receiver has a check of its name");
+        match reached {
             Ok(()) => CheckUp::ok(name, "it can be connected to; nothing was sent"),
             Err(why) => {
                 let advice = "mend the way to it, then `sweep notify test`: docs/notifications.md";
                 CheckUp::problem(name, Conclusion::Unavailable, format!("it cannot be reached: {why}"), advice)
             }
-        })
+        }
     };
-    trial::reach_all(notify).into_iter().filter_map(check).collect()
+    trial::reach_all(notify).into_iter().map(check).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::work::outbox::Destination;
+
+    #[test]
+    fn each_destination_has_a_check_of_its_name() {
+        for destination in Destination::ALL {
+            assert!(destination.name().parse::<CheckName>().is_ok(), "{destination:?}");
+        }
+    }
 }

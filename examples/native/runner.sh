@@ -20,8 +20,7 @@ ask "with wake as (update wakes set status = 'completed', updated_at = now() whe
      select id, agent_id, issue_id, plan_step_id, 'running', now(), :lease from wake returning id, issue_id, plan_step_id"
 IFS='|' read -r run issue step <<<"$answer"; if [[ -z $run ]]; then exit 1; fi
 trap end EXIT; trap 'exit 143' HUP INT TERM; ISSUE=$issue STEP=$step setsid "$@" & work=$!
-# Three signs of life in the time of a lease. A signal ends the `wait`; it may miss the start of a command in the foreground.
-until timeout --foreground $((lease * 1000 / 3))e-3 tail --pid=$work -f /dev/null & wait $!; do
+until timeout --foreground $((lease * 1000 / 3))e-3 tail --pid=$work -f /dev/null & wait $!; do  # three signs of life in a lease; signals end `wait`
     ask "update runs set heartbeat_at = now() where id = :'run' and status = 'running' returning id"; [[ $answer ]] || exit 1
 done
 if wait $work; then ended=succeeded; else ended=failed; fi

@@ -58,8 +58,14 @@ pub struct CheckUp {
 pub enum CheckName {
     /// The settings.
     Settings,
-    /// Slack, which was only connected to.
+    /// Slack, or a chat that is like it, which was only connected to.
     Slack,
+    /// Microsoft Teams, which was only connected to.
+    Teams,
+    /// The server of mail, which was only logged in to.
+    Email,
+    /// PagerDuty, which was only connected to.
+    Pagerduty,
     /// The webhook, which was only connected to.
     Webhook,
     /// The dead-man's switch, which was only connected to.

@@ -1,8 +1,8 @@
 //! Messages by e-mail, through a server to which mail is submitted: plain text, over TLS.
 //!
 //! `smtps://` begins with TLS, `smtp://` asks for it by STARTTLS and sends nothing without it; only mail without a
-//! password to this machine goes without. An error names the code
-//! of the server's answer and not its text, which could repeat the password.
+//! password to this machine goes without. An error names the code of the server's answer and not its text, which could
+//! repeat the password.
 
 mod bounded;
 
@@ -87,12 +87,12 @@ impl MailRoute {
             why: format!("no mail can be made of it: {}", redact(&error.to_string())),
             is_down: false,
         })?;
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| SendError::down(format!("no runtime: {error}")))?;
-        let sent = runtime.block_on(async { timeout(REQUEST_TIMEOUT, self.submit(&mail)).await });
-        // A name that is still being looked up holds nobody up.
-        runtime.shutdown_background();
-        sent.unwrap_or_else(|_| Err(SendError::down(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))))
+        within_time(self.submit(&mail))
+    }
+
+    /// Connects and logs in, and sends nothing.
+    pub fn reach(&self) -> Result<(), SendError> {
+        within_time(async { Ok(leave(self.log_in().await?).await) })
     }
 
     /// The mail, with the same `Message-ID` at each attempt.
@@ -119,6 +119,14 @@ impl MailRoute {
     }
 
     async fn submit(&self, mail: &Mail) -> Result<(), SendError> {
+        let mut server = self.log_in().await?;
+        let sent = server.send(mail.envelope(), &mail.formatted()).await;
+        sent.map_err(|error| SendError { is_down: !error.is_permanent(), ..failed("the mail was not taken", &error) })?;
+        leave(server).await;
+        Ok(())
+    }
+
+    async fn log_in(&self) -> Result<AsyncSmtpConnection, SendError> {
         let mut server = self.connect().await?;
         if let Some((user, password)) = &self.login {
             let login = Credentials::new(user.clone(), password.expose_secret().to_owned());
@@ -127,11 +135,7 @@ impl MailRoute {
                 None => failed("it takes no login by PLAIN or LOGIN", &error),
             })?;
         }
-        let sent = server.send(mail.envelope(), &mail.formatted()).await;
-        sent.map_err(|error| SendError { is_down: !error.is_permanent(), ..failed("the mail was not taken", &error) })?;
-        // The mail is taken, whatever the server says to this.
-        let _ = timeout(GOODBYE_TIMEOUT, server.quit()).await;
-        Ok(())
+        Ok(server)
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, SendError> {
@@ -170,6 +174,21 @@ impl MailRoute {
         }
         Ok(server)
     }
+}
+
+/// Ends the conversation: a mail that was sent is taken, whatever the server says to this.
+async fn leave(mut server: AsyncSmtpConnection) {
+    let _ = timeout(GOODBYE_TIMEOUT, server.quit()).await;
+}
+
+/// Converses with a server within the time that a request may take.
+fn within_time(conversation: impl Future<Output = Result<(), SendError>>) -> Result<(), SendError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| SendError::down(format!("no runtime: {error}")))?;
+    let ended = runtime.block_on(async { timeout(REQUEST_TIMEOUT, conversation).await });
+    // A name that is still being looked up holds nobody up.
+    runtime.shutdown_background();
+    ended.unwrap_or_else(|_| Err(SendError::down(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))))
 }
 
 /// The length of a subject in characters.

@@ -43,4 +43,14 @@ impl NotifyRoute {
             NotifyRoute::Webhook(target, secret) => client.post(target, &webhook::message(message, secret)),
         }
     }
+
+    /// Connects to the destination, by e-mail with its login, and sends nothing.
+    pub fn reach(&self, client: &HttpClient) -> Result<(), SendError> {
+        match self {
+            NotifyRoute::Slack(chat) => client.reach(chat.target()),
+            NotifyRoute::Email(route) => route.reach(),
+            NotifyRoute::PagerDuty(service) => client.reach(service.target()),
+            NotifyRoute::Teams(target) | NotifyRoute::Webhook(target, _) => client.reach(target),
+        }
+    }
 }

@@ -8,23 +8,27 @@ use crate::rules::Id;
 use crate::store::work::outbox::Message;
 
 /// Sends the tests, and returns the result of each destination that is configured, and of the ping.
-pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
+pub fn send_tests(notify: &Notify) -> Vec<TrialResult> {
     let (client, test) = (HttpClient::new(REQUEST_TIMEOUT), Message::test(Id::generate(), now()));
     let sent = notify.routes.iter().map(|route| (route.destination().name(), route.send(&client, &test)));
-    let results = sent.chain(notify.try_ping(Ping::Succeeded).map(|result| ("ping", result)));
-    results.map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
+    results(sent.chain(notify.try_ping(Ping::Succeeded).map(|result| (PING, result))))
 }
 
-/// Connects to each destination that is configured, and sends nothing.
-pub fn reach_all(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
+/// Connects to each destination that is configured, and to the dead-man's switch, and sends nothing.
+pub fn reach_all(notify: &Notify) -> Vec<TrialResult> {
     let client = HttpClient::new(REQUEST_TIMEOUT);
-    let targets = [
-        (Destination::Slack.name(), notify.slack.as_ref()),
-        (Destination::Webhook.name(), notify.webhook.as_ref().map(|(target, _)| target)),
-        ("ping", notify.ping.as_ref()),
-    ];
-    let configured = targets.into_iter().filter_map(|(name, target)| Some((name, target?)));
-    configured.map(|(name, target)| (name, client.reach(target).map_err(|SendError { why, .. }| why))).collect()
+    let reached = notify.routes.iter().map(|route| (route.destination().name(), route.reach(&client)));
+    results(reached.chain(notify.ping.as_ref().map(|ping| (PING, client.reach(ping)))))
+}
+
+/// What the dead-man's switch is called among the destinations.
+const PING: &str = "ping";
+
+/// The name of a destination, and why it failed if it did.
+pub type TrialResult = (&'static str, Result<(), String>);
+
+fn results(tried: impl Iterator<Item = (&'static str, Result<(), SendError>)>) -> Vec<TrialResult> {
+    tried.map(|(name, result)| (name, result.map_err(|SendError { why, .. }| why))).collect()
 }
 
 /// The time in the signature, which receivers compare with their own clock.

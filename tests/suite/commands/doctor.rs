@@ -9,6 +9,7 @@ use rstest::rstest;
 use serde_json::Value;
 
 use crate::support::databases::{connect, run};
+use crate::support::mail::MailServer;
 use crate::support::pooler::Pooler;
 use crate::support::program::{BINARY, Program, Ran, command_at, sweep};
 use crate::support::receiver::Receiver;
@@ -246,6 +247,17 @@ fn receivers_are_connected_to_and_sent_nothing() {
     let ran = doctor(&world.url).env("SWEEP_PING_URL", without_tls).run();
     assert_found(&ran, UNAVAILABLE, "ping", "problem", "TLS");
     assert!(!ran.out.contains("hunter2"), "{ran}");
+}
+
+/// P23
+#[test]
+fn a_server_of_mail_is_logged_in_to_and_gets_no_mail() {
+    let (world, server) = (World::new(On::Sqlite), MailServer::new("tls"));
+    let url = |login: &str| server.url("smtps", &format!("{login}:hunter2%3A%201@"), "ops@sweep.example");
+    let doctor = |url: &str| doctor(&world.url).env("SWEEP_EMAIL_URL", url).env("SSL_CERT_FILE", server.certificate());
+    assert_found(&doctor(&url("user")).run().done(), 0, "email", "ok", "nothing was sent");
+    assert_found(&doctor(&url("other")).run(), UNAVAILABLE, "email", "problem", "the password is refused");
+    assert!(server.rest().is_empty());
 }
 
 #[test]
