@@ -2,7 +2,7 @@
 
 #![deny(unsafe_code)]
 
-mod c_streams;
+mod c_library;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;
@@ -17,7 +17,8 @@ use sweep::text::redact;
 use sweep::{commands, settings::Environment, telemetry};
 
 fn main() -> ExitCode {
-    c_streams::silence_stderr();
+    c_library::silence_stderr();
+    c_library::look_names_up_by_itself();
     // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no
     // core file holds a secret.
     #[cfg(target_os = "linux")]
