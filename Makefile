@@ -2,7 +2,7 @@
 # Tests of what depends on a server: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
 CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
 	promises::rival_sweepers promises::network_faults::cut_connections requests::rivals hosts::paperclip
-.PHONY: help demo run test test-agents test-mcp test-hosts test-otlp test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture release site times
+.PHONY: help demo run test test-agents test-mcp test-hosts test-otlp test-page test-postgres contract check check-deploy components bench bench-peers dist test-dist documents loops migrate picture release site times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,14 @@ components: ## List what the program is built from, in CycloneDX's format: targe
 	@cargo cyclonedx --version >/dev/null 2>&1 || cargo install --locked cargo-cyclonedx@0.5.9
 	@cargo cyclonedx --quiet --format json --spec-version 1.5 --override-filename sweep.cdx
 	@mkdir -p target && mv sweep.cdx.json target/
+
+dist: ## Build what people install: target/dist-artefacts. Another processor: make dist ARCH=aarch64; a part: make dist ARGS=deb
+	@tests/prerequisites dist
+	@deploy/dist $(ARGS)
+
+test-dist: ## Install and use what make dist has built, as root, or a part: make test-dist ARGS=deb
+	@tests/prerequisites dist
+	@tests/dist $(ARGS)
 
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test

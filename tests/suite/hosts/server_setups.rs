@@ -147,16 +147,11 @@ fn a_role_that_may_only_read_sees_the_same_on_paperclip() {
 }
 
 #[test]
-fn the_binary_brings_its_own_libpq_and_sqlite_and_a_distributed_one_its_own_openssl() {
+fn the_binary_brings_its_own_libpq_and_sqlite() {
     let ldd = Command::new("ldd").arg(BINARY).output().expect("ldd");
     let libraries = String::from_utf8_lossy(&ldd.stdout);
     assert!(libraries.contains("libc"), "{libraries}");
-    for (library, is_linked) in [
-        ("libpq", false),
-        ("libsqlite3", false),
-        ("libssl", !cfg!(feature = "vendored-openssl")),
-        ("libcrypto", !cfg!(feature = "vendored-openssl")),
-    ] {
+    for (library, is_linked) in [("libpq", false), ("libsqlite3", false), ("libssl", true), ("libcrypto", true)] {
         assert_eq!(libraries.contains(library), is_linked, "{library}: {libraries}");
     }
 }

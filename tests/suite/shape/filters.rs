@@ -6,14 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// A file, and the words before its parts of paths, which go on to the end of the line.
-const CHOICES: [(&str, &str); 9] = [
+const CHOICES: [(&str, &str); 8] = [
     ("Makefile", "CONTRACT := "),
     ("Makefile", "--include-ignored $(CONTRACT) "),
     (".ci/run", "--skip=%s' "),
     (".ci/night", " suite --include-ignored "),
     (".ci/night", "--include-ignored --skip="),
     (".ci/night", "\"$version\" suite "),
-    (".ci/night", "--features vendored-openssl --test suite -- "),
     ("tests/roles", "--exact "),
     ("tests/roles", "TEST_ROLE=sweeper \"${suite[@]}\" "),
 ];
