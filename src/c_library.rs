@@ -42,7 +42,7 @@ pub fn look_names_up_by_itself() {
     for (database, services) in
         [(c"hosts", c"files dns"), (c"passwd", c"files"), (c"group", c"files"), (c"services", c"files")]
     {
-        // SAFETY: both texts end with a NUL character, glibc copies what it keeps of them, and no other thread runs yet.
+        // SAFETY: both texts end with a NUL character, glibc copies what it keeps of them, and no other thread runs.
         unsafe { __nss_configure_lookup(database.as_ptr(), services.as_ptr()) };
     }
 }
