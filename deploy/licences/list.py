@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 told = subprocess.run(
-    ["cargo", "metadata", "--format-version=1", "--locked", "--features=vendored-openssl", f"--filter-platform={sys.argv[1]}"],
+    ["cargo", "metadata", "--format-version=1", "--locked", "--features=dist", f"--filter-platform={sys.argv[1]}"],
     check=True, capture_output=True, text=True,
 )
 metadata = json.loads(told.stdout)
