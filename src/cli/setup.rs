@@ -20,7 +20,7 @@ pub struct InitFlags {
     /// Notify people here: slack, webhook, none [default: as SWEEP_SLACK_URL or SWEEP_WEBHOOK_URL say]
     #[arg(long, value_name = "WHO", value_parser = NOTIFIED, hide_possible_values = true)]
     pub notify: Option<Notified>,
-    /// What runs sweeps: systemd, cronjob (Kubernetes), none [default: systemd where it can be, else none]
+    /// What runs sweeps: systemd, cronjob (Kubernetes), helm, none [default: systemd where it can be, else none]
     #[arg(long, value_name = "WHAT", value_parser = RUN_BY, hide_possible_values = true)]
     pub run_by: Option<RunBy>,
     /// Where the files go: for systemd the root directory, else a folder of their own [default: /, or ./sweep]
@@ -39,6 +39,8 @@ pub enum RunBy {
     Systemd,
     /// A CronJob of Kubernetes.
     Cronjob,
+    /// The chart, with these values.
+    Helm,
     /// Something else, or nobody.
     None,
 }

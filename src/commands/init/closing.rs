@@ -30,6 +30,12 @@ pub fn what_next(deployment: &Deployment, answers: &SetupAnswers, is_whole: bool
             format!("kubectl create secret generic -n sweep sweep --from-file={to}/secret"),
             format!("kubectl apply -k {to}"),
         ],
+        RunBy::Helm => vec![
+            format!("edit {env}: the image's repository"),
+            "kubectl create namespace sweep".to_owned(),
+            format!("kubectl create secret generic -n sweep sweep --from-file={to}/secret"),
+            format!("helm install sweep deploy/helm/sweep -n sweep -f {env}"),
+        ],
         RunBy::None => {
             vec![format!("sweep --config {env}              # the first sweep"), format!("sweep doctor --config {env}")]
         }

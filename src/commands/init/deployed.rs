@@ -18,6 +18,7 @@ const SETTINGS: &str = include_str!("../../../deploy/systemd/sweep.env");
 const SERVICE: &str = include_str!("../../../deploy/systemd/sweep.service");
 const TIMER: &str = include_str!("../../../deploy/systemd/sweep.timer");
 const RECEIVERS: &str = include_str!("../../../deploy/systemd/notify.conf");
+const VALUES: &str = include_str!("../../../deploy/helm/sweep/values.yaml");
 static KUBERNETES: Dir = include_dir!("$CARGO_MANIFEST_DIR/deploy/kubernetes/base");
 
 /// Where the files of `deploy/` say that the program is.
@@ -43,7 +44,13 @@ fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(&str, S
         RunBy::Systemd => SETTINGS.to_owned(),
         RunBy::None => SETTINGS.replace(SETTINGS_PLACE, &deployment.place().to_string_lossy()),
         RunBy::Cronjob => kubernetes("settings.env").to_owned(),
+        RunBy::Helm => VALUES.to_owned(),
     };
+    if deployment.run_by == RunBy::Helm {
+        return PlannedFile::plan(deployment.settings_path(), Nature::Settings, |before| {
+            values(before.unwrap_or(&template), answers)
+        });
+    }
     PlannedFile::plan(deployment.settings_path(), Nature::Settings, |before| {
         let mut text = before.map_or(template.clone(), str::to_owned);
         for kind in Kind::ALL {
@@ -67,11 +74,27 @@ fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(&str, S
     })
 }
 
+/// The values of the chart, with what was answered.
+fn values(text: &str, answers: &SetupAnswers) -> String {
+    let (from, to) = if answers.shadow == Some(false) { ("shadow", "\"on\"") } else { ("\"on\"", "shadow") };
+    let mut text = text.to_owned();
+    for kind in Kind::ALL.iter().filter(|_| answers.shadow.is_some()) {
+        let name = variable(kind.plural());
+        text = text.replace(&format!("\n  {name}: {from}\n"), &format!("\n  {name}: {to}\n"));
+    }
+    match &answers.host_dir {
+        Some(folder) if !text.contains("\n  SWEEP_HOST_DIR:") => {
+            text.replacen("\nsettings:\n", &format!("\nsettings:\n  SWEEP_HOST_DIR: {}\n", folder.display()), 1)
+        }
+        _ => text,
+    }
+}
+
 fn deployed(deployment: &Deployment, secrets: &[&str]) -> Result<Vec<PlannedFile>> {
     let plan = |path: PathBuf, text: String| PlannedFile::plan(path, Nature::Deployed, |_| text.clone());
     let unit = |name: &str, text: String| plan(below(&deployment.to, &Path::new(UNITS).join(name)), text);
     match deployment.run_by {
-        RunBy::None => Ok(Vec::new()),
+        RunBy::Helm | RunBy::None => Ok(Vec::new()),
         RunBy::Systemd => {
             let units = match deployment.is_packaged {
                 true => Vec::new(),

@@ -43,12 +43,12 @@ impl Deployment {
         let is_booted = root == Path::new("/") && Path::new("/run/systemd/system").exists();
         let has_units = is_packaged || is_booted && rustix::process::geteuid().is_root();
         let default = if has_units { RunBy::Systemd } else { RunBy::None };
-        let question = "What runs sweeps: systemd, cronjob (Kubernetes), none?";
+        let question = "What runs sweeps: systemd, cronjob (Kubernetes), helm, none?";
         let run_by = flags.run_by.map_or_else(|| asker.answer(question, default.name(), RunBy::read), Ok)?;
         let to = match (run_by, &flags.to) {
             (RunBy::Systemd, _) => root,
-            (RunBy::Cronjob | RunBy::None, Some(to)) => to.clone(),
-            (RunBy::Cronjob | RunBy::None, None) => PathBuf::from(HERE),
+            (_, Some(to)) => to.clone(),
+            (_, None) => PathBuf::from(HERE),
         };
         let to = std::path::absolute(&to).map_err(|error| config(format!("--to {}: {error}", to.display())))?;
         Ok(Deployment { run_by, to, is_packaged: is_packaged && run_by == RunBy::Systemd })
@@ -72,6 +72,7 @@ impl Deployment {
         match self.run_by {
             RunBy::Systemd => below(&self.to, &self.place().join("sweep.env")),
             RunBy::Cronjob => self.to.join("settings.env"),
+            RunBy::Helm => self.to.join("values.yaml"),
             RunBy::None => self.to.join("sweep.env"),
         }
     }
@@ -79,7 +80,7 @@ impl Deployment {
     pub fn secret_path(&self, name: &str) -> PathBuf {
         match self.run_by {
             RunBy::Systemd => below(&self.to, &self.place().join(name)),
-            RunBy::Cronjob => self.to.join("secret").join(name),
+            RunBy::Cronjob | RunBy::Helm => self.to.join("secret").join(name),
             RunBy::None => self.to.join(name),
         }
     }
@@ -98,7 +99,9 @@ impl Deployment {
     pub fn embedded_database(&self, environment: &Environment) -> Result<String> {
         Ok(match self.run_by {
             RunBy::Systemd => format!("sqlite://{OF_SERVICES}"),
-            RunBy::Cronjob | RunBy::None => format!("sqlite://{}", embedded_database(environment)?.display()),
+            RunBy::Cronjob | RunBy::Helm | RunBy::None => {
+                format!("sqlite://{}", embedded_database(environment)?.display())
+            }
         })
     }
 
@@ -107,15 +110,17 @@ impl Deployment {
     pub fn as_its_service(&self, url: Url) -> Url {
         match self.run_by {
             RunBy::None => url,
-            RunBy::Systemd | RunBy::Cronjob if url.conninfo().is_some_and(|url| url.get("sslmode").is_some()) => url,
-            RunBy::Systemd | RunBy::Cronjob => url.or("sslmode", "verify-full").or("sslrootcert", CERTIFICATES),
+            _ if url.conninfo().is_some_and(|url| url.get("sslmode").is_some()) => url,
+            RunBy::Systemd | RunBy::Cronjob | RunBy::Helm => {
+                url.or("sslmode", "verify-full").or("sslrootcert", CERTIFICATES)
+            }
         }
     }
 
     /// A pod has no file that stays.
     pub fn refuse_database(&self, url: &Url) -> Result<()> {
         match (self.run_by, url) {
-            (RunBy::Cronjob, Url::Sqlite(_)) => {
+            (RunBy::Cronjob | RunBy::Helm, Url::Sqlite(_)) => {
                 Err(usage("a CronJob has no file that stays: name a database of PostgreSQL, as postgres://…").into())
             }
             _ => Ok(()),

@@ -356,6 +356,29 @@ fn a_cron_job_needs_a_server() {
 }
 
 #[test]
+fn a_cron_job_and_a_chart_get_what_deploy_has_for_them() {
+    let world = World::new(On::Postgres);
+    let url = over_tcp(world.name(), "sslmode=require");
+    let set_up = |run_by: &str, more: &[&str]| {
+        let to = directory();
+        let arguments = [&["--run-by", run_by], more].concat();
+        let ran = init(to.path(), &arguments).env("DATABASE_URL", &url).run().done();
+        (files(to.path()), ran)
+    };
+    let (job, ran) = set_up("cronjob", &[]);
+    assert_eq!(job["cronjob.yaml"], include_str!("../../../deploy/kubernetes/base/cronjob.yaml"));
+    assert_eq!(job["settings.env"], include_str!("../../../deploy/kubernetes/base/settings.env"));
+    assert!(job["secret/database-url"].contains(world.name()) && ran.out.contains("kubectl apply -k "), "{ran}");
+
+    let values = include_str!("../../../deploy/helm/sweep/values.yaml");
+    let (chart, ran) = set_up("helm", &[]);
+    assert_eq!((names(&chart), chart["values.yaml"].as_str()), (vec!["secret/database-url", "values.yaml"], values));
+    assert!(ran.out.contains("helm install sweep "), "{ran}");
+    let (chart, _) = set_up("helm", &["--shadow", "off"]);
+    assert_eq!(chart["values.yaml"], values.replace("S: shadow", "S: \"on\""));
+}
+
+#[test]
 fn paperclips_tables_are_recognised_and_nothing_outside_the_schema_changes() {
     let scratch = Scratch::paperclip();
     let before = scratch.catalog_of_host();

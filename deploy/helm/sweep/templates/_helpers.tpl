@@ -94,7 +94,7 @@ containers:
         valueFrom:
           secretKeyRef: { name: {{ .Values.secret }}, key: database-url }
       {{- include "sweep.verified" . | nindent 6 }}
-      {{- $optional := list "slack-url" "webhook-url" "webhook-secret" "ping-url" }}
+      {{- $optional := list "slack-url" "teams-url" "email-url" "pagerduty-url" "webhook-url" "webhook-secret" "ping-url" }}
       {{- range ternary (prepend $optional "listen-url") $optional $isDaemon }}
       - name: SWEEP_{{ . | replace "-" "_" | upper }}
         valueFrom:
