@@ -4,8 +4,8 @@ use std::fs::read_to_string;
 use std::path::Path;
 use std::process::Command;
 
-/// The images named in a file of `deploy/`, except the program's own, whose digest an operator writes, the empty one, and
-/// what a chart's template takes from its values.
+/// The images named in a file of `deploy/`, except the empty one, the program's own, whose digest an operator writes,
+/// and what a chart's template takes from its values.
 fn images(text: &str) -> Vec<String> {
     let named = text.lines().map(str::trim).filter_map(|line| {
         let image = line
