@@ -17,7 +17,7 @@ use crate::settings::file::without_secret;
 use crate::store::Url;
 use crate::text::redact;
 
-/// Whose a file is, and who may read it.
+/// The owner of a file, and who may read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// Settings, in which a person's values stay: what is asked for is changed.
