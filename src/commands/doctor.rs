@@ -9,7 +9,7 @@ use crate::conclusion::Conclusion;
 use crate::daemon::DaemonOptions;
 use crate::doctor::{self, CheckName, CheckUp, Diagnosis, DoctorOptions};
 use crate::report::diagnosis;
-use crate::settings::database::pooler_at;
+use crate::settings::database::{listen_url, pooler_at};
 use crate::settings::{Environment, ScopeFlags, find_databases, resolve};
 use crate::store::connect::databases::Found;
 
@@ -17,11 +17,12 @@ pub fn run(layout: Layout, environment: &Environment) -> Result<Conclusion> {
     let databases = find_databases(environment)?;
     let resolved = resolve::daemon(ScopeFlags::default(), environment);
     let daemon = resolved.as_ref().ok();
-    let receivers = daemon.map(|daemon| doctor::check_receivers(&daemon.cycle.notify)).unwrap_or_default();
+    // One setting that cannot be used keeps no other one from being checked.
+    let receivers = resolve::notify(environment).map(|notify| doctor::check_receivers(&notify)).unwrap_or_default();
     let options = DoctorOptions {
         timeouts: daemon.map(|daemon| daemon.cycle.sweep.timeouts).unwrap_or_default(),
         listen: daemon.map(|daemon| daemon.listen).unwrap_or_default(),
-        listen_url: daemon.and_then(|daemon| daemon.listen_url.clone()),
+        listen_url: listen_url(environment).unwrap_or_default(),
         in_common: [check_settings(environment, &resolved)].into_iter().chain(receivers).collect(),
     };
     let read = |found: &Found| Ok(doctor::examine(found, pooler_at(&found.url, environment).as_deref(), &options));

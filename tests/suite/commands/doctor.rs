@@ -263,8 +263,10 @@ fn a_server_of_mail_is_logged_in_to_and_gets_no_mail() {
 #[test]
 fn what_is_wrong_with_the_settings_or_away_keeps_no_other_check_from_being_made() {
     let world = World::new(On::Sqlite);
-    let ran = doctor(&world.url).env("SWEEP_DEADLINE", "soon").run();
+    let receiver = Receiver::new();
+    let ran = doctor(&world.url).env("SWEEP_DEADLINE", "soon").env("SWEEP_SLACK_URL", receiver.url()).run();
     assert_found(&ran, CONFIG, "settings", "problem", "SWEEP_DEADLINE");
+    assert_found(&ran, CONFIG, "slack", "ok", "nothing was sent");
     assert_found(&ran, CONFIG, "schema", "ok", "");
 
     let ran = doctor("postgres://sweep@127.0.0.1:1/sweep").run();
