@@ -37,9 +37,10 @@ fn block(line: &MessageLine) -> Value {
     json!({ "type": "RichTextBlock", "inlines": inlines })
 }
 
-/// A run of text. Teams would write {{DATE(…)}} as a date.
+/// A run of text. Teams would write {{DATE(…)}} as a date. The second replacement parts what the first one has left
+/// together: of three braces the last two.
 fn run(text: &str) -> Value {
-    json!({ "type": "TextRun", "text": text.replace("{{", "{ {") })
+    json!({ "type": "TextRun", "text": text.replace("{{", "{ {").replace("{{", "{ {") })
 }
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests {
             url: Some("https://board.example/A-1".to_owned()),
             after: " needs a person: [x](https://evil.example) <at>all</at>".to_owned(),
         };
-        let details = "“{{DATE(2026-01-01T00:00:00Z)}}”".to_owned();
+        let details = "“{{DATE(2026-01-01T00:00:00Z)}}” {{{DATE(x)}}} {{{{".to_owned();
         let open = json!({ "type": "Action.OpenUrl", "url": "https://board.example/A-1" });
         let expected = json!({ "type": "message", "attachments": [{
             "contentType": "application/vnd.microsoft.card.adaptive",
@@ -76,7 +77,7 @@ mod tests {
                         { "type": "TextRun", "text": " needs a person: [x](https://evil.example) <at>all</at>" },
                     ] },
                     { "type": "RichTextBlock", "inlines": [
-                        { "type": "TextRun", "text": "“{ {DATE(2026-01-01T00:00:00Z)}}”" },
+                        { "type": "TextRun", "text": "“{ {DATE(2026-01-01T00:00:00Z)}}” { { {DATE(x)}}} { { { {" },
                     ] },
                 ],
             },
