@@ -19,6 +19,7 @@ use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_native_tls::{TlsConnector, native_tls};
 
@@ -92,10 +93,7 @@ impl MailRoute {
 
     /// Connects and logs in, and sends nothing.
     pub fn reach(&self) -> Result<(), SendError> {
-        within_time(async {
-            leave(self.log_in().await?).await;
-            Ok(())
-        })
+        within_time(self.log_in())
     }
 
     /// The mail, with the same `Message-ID` at each attempt.
@@ -121,12 +119,11 @@ impl MailRoute {
         self.to.iter().cloned().fold(mail, |mail, to| mail.to(to)).body(text.concat())
     }
 
-    async fn submit(&self, mail: &Mail) -> Result<(), SendError> {
+    async fn submit(&self, mail: &Mail) -> Result<AsyncSmtpConnection, SendError> {
         let mut server = self.log_in().await?;
         let sent = server.send(mail.envelope(), &mail.formatted()).await;
         sent.map_err(|error| SendError { is_down: !error.is_permanent(), ..failed("the mail was not taken", &error) })?;
-        leave(server).await;
-        Ok(())
+        Ok(server)
     }
 
     async fn log_in(&self) -> Result<AsyncSmtpConnection, SendError> {
@@ -179,16 +176,18 @@ impl MailRoute {
     }
 }
 
-/// Ends the conversation: a mail that was sent is taken, whatever the server says to this.
-async fn leave(mut server: AsyncSmtpConnection) {
-    let _ = timeout(GOODBYE_TIMEOUT, server.quit()).await;
-}
-
-/// Converses with a server within the time that a request may take.
-fn within_time(conversation: impl Future<Output = Result<(), SendError>>) -> Result<(), SendError> {
+/// Converses with a server within the time that a request may take, and takes leave: a mail that was sent is taken,
+/// whatever the server says to that, and however late.
+fn within_time(conversation: impl Future<Output = Result<AsyncSmtpConnection, SendError>>) -> Result<(), SendError> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| SendError::down(format!("no runtime: {error}")))?;
-    let ended = runtime.block_on(async { timeout(REQUEST_TIMEOUT, conversation).await });
+    let ended = runtime.block_on(async {
+        let mut server = timeout(REQUEST_TIMEOUT, conversation).await?;
+        if let Ok(server) = &mut server {
+            let _ = timeout(GOODBYE_TIMEOUT, server.quit()).await;
+        }
+        Ok::<_, Elapsed>(server.map(drop))
+    });
     // A name that is still being looked up holds nobody up.
     runtime.shutdown_background();
     ended.unwrap_or_else(|_| Err(SendError::down(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))))

@@ -1,9 +1,12 @@
 //! A connection to a server that may say only so much: a line of its answer without an end would fill the memory.
+//!
+//! Bytes are handed on one by one, as they are asked for. So whatever somebody on the way has put behind the answer to
+//! STARTTLS is no answer of the server's that TLS verifies afterwards, but breaks the beginning of TLS.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
@@ -23,7 +26,11 @@ impl<S: AsyncRead + Unpin> Bounded<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context, buffer: &mut ReadBuf) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        let mut byte = [0];
+        let mut byte = ReadBuf::new(&mut byte);
+        ready!(Pin::new(&mut self.0).poll_read(context, &mut byte))?;
+        buffer.put_slice(byte.filled());
+        Poll::Ready(Ok(()))
     }
 }
 

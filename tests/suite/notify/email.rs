@@ -43,6 +43,15 @@ fn a_password_goes_to_a_server_whose_certificate_is_trusted(
 }
 
 #[test]
+fn what_stands_behind_the_answer_to_starttls_is_no_answer() {
+    let server = MailServer::new("injected");
+    let url = server.url("smtp", LOGIN, "550@sweep.example");
+    let ran = sweep(["notify", "test"]).env("SWEEP_EMAIL_URL", url).env("SSL_CERT_FILE", server.certificate()).run();
+    assert!(ran.out.starts_with("email: failed: TLS: "), "{ran}");
+    assert!(server.rest().is_empty());
+}
+
+#[test]
 fn nothing_is_sent_with_a_password_to_a_server_that_offers_no_tls() {
     let server = MailServer::new("login");
     let url = server.url("smtp", LOGIN, "ops@sweep.example");
