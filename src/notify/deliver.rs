@@ -67,22 +67,28 @@ struct Delivery {
 }
 
 impl Delivery {
-    /// Takes turns between the destinations. One that hangs delays the others once, and is left to the next call.
+    /// Takes turns between the destinations. One that hangs delays the others once, and is left to the next call; so is
+    /// one whose messages the database cannot find in time.
     fn run(&mut self, is_over: impl Fn() -> bool) -> Result<()> {
         let began = Instant::now();
         let mut destinations = self.notify.destinations();
         self.result.dead += self.claim(|db| outbox::give_up(db, &destinations))?.unwrap_or(0) as u64;
+        destinations = self.write(|db| outbox::in_turn(db, destinations))?;
+        let mut failure = None;
         while !destinations.is_empty() {
             for destination in std::mem::take(&mut destinations) {
                 if is_over() || BEGUN_WITHIN < began.elapsed() {
-                    return Ok(());
+                    return failure.map_or(Ok(()), Err);
                 }
-                if self.next(destination)? {
-                    destinations.push(destination);
+                match self.next(destination) {
+                    Ok(true) => destinations.push(destination),
+                    Ok(false) => {}
+                    Err(error) if errors::is_of_statement(&error) => failure = failure.or(Some(error)),
+                    Err(error) => return Err(error),
                 }
             }
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Sends one message; returns whether to go on with this destination.

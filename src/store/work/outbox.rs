@@ -382,23 +382,40 @@ pub fn is_any_waiting(db: &mut Db) -> QueryResult<bool> {
     select(exists(waiting!())).get_result(db)
 }
 
+/// These destinations, and last those at which most attempts have failed: what hangs keeps nobody else waiting.
+pub fn in_turn(db: &mut Db, mut destinations: Vec<Destination>) -> QueryResult<Vec<Destination>> {
+    let tried = waiting!().group_by(notifications::destination);
+    let tried = tried.select((notifications::destination, max(notifications::attempts)));
+    let tried: Vec<(String, Option<i32>)> = tried.load(db)?;
+    let attempts = |destination: &Destination| tried.iter().find(|(name, _)| *name == destination.name());
+    destinations.sort_by_key(|destination| attempts(destination).and_then(|(_, attempts)| *attempts));
+    Ok(destinations)
+}
+
 /// The oldest message that is due: nobody else will send it before its next attempt is due.
 pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Message>> {
     one_at_a_time(db)?;
     let now = db.now()?;
     group(db, destination, now)?;
-    // A recovery that overtook its escalation would leave the incident open.
+    // A recovery that overtook its escalation would leave the incident open. A subject is looked up by an index, and so
+    // is none: a condition with `or` would read all that waits for each message.
     let first = diesel::alias!(notifications as first);
-    let of_none = first.field(notifications::subject_id).is_null().and(notifications::subject_id.is_null());
-    let of_same_incident = first
-        .filter(first.field(notifications::delivered_at).is_null())
-        .filter(first.field(notifications::dead_at).is_null())
-        .filter(first.field(notifications::destination).eq(notifications::destination))
-        .filter(first.field(notifications::kind).eq(notifications::kind))
-        .filter(first.field(notifications::part).eq(notifications::part))
-        .filter(first.field(notifications::subject_id).eq(notifications::subject_id).or(of_none))
-        .filter(first.field(notifications::created_at).lt(notifications::created_at));
-    let is_its_turn = notifications::destination.ne(Destination::PagerDuty.name()).or(not(exists(of_same_incident)));
+    macro_rules! earlier {
+        ($of_incident:expr) => {
+            first
+                .filter(first.field(notifications::delivered_at).is_null())
+                .filter(first.field(notifications::dead_at).is_null())
+                .filter(first.field(notifications::destination).eq(notifications::destination))
+                .filter(first.field(notifications::kind).eq(notifications::kind))
+                .filter(first.field(notifications::part).eq(notifications::part))
+                .filter($of_incident)
+                .filter(first.field(notifications::created_at).lt(notifications::created_at))
+        };
+    }
+    let of_subject = exists(earlier!(first.field(notifications::subject_id).eq(notifications::subject_id)));
+    let of_none = exists(earlier!(first.field(notifications::subject_id).is_null()));
+    let is_first = not(of_subject).and(not(notifications::subject_id.is_null().and(of_none)));
+    let is_its_turn = notifications::destination.ne(Destination::PagerDuty.name()).or(is_first);
     let due = waiting!(destination)
         .filter(notifications::message_id.is_not_null())
         .filter(is_due(now))

@@ -92,6 +92,20 @@ on_each_database! {
         assert_eq!(why.as_deref(), Some("no answer within 10 s"));
     }
 
+    /// Two that hang would take all the time of each call.
+    fn destinations_whose_attempts_have_failed_come_last(world) {
+        let receiver = Receiver::new();
+        let settings = world.notifying(&[
+            ("SWEEP_SLACK_URL", &receiver.at("slack")), ("SWEEP_WEBHOOK_URL", &receiver.at("webhook")),
+        ]);
+        world.escalation();
+        world.sweep_as(&settings.sweep);
+        world.run("update notifications set attempts = 3, message_id = id where destination = 'slack'");
+        assert_eq!(deliver(&settings).delivered, 2);
+        let paths: Vec<String> = receiver.requests().iter().map(|request| request.path.clone()).collect();
+        assert_eq!(paths, ["/webhook", "/slack"]);
+    }
+
     /// A message that is refused is no reason to keep the others back.
     fn a_message_that_is_refused_does_not_hold_up_the_next(world) {
         let receiver = Receiver::answering(Answer::Status(400));

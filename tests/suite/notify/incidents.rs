@@ -6,7 +6,7 @@ use sweep::notify::Delivered;
 use crate::support::program::sweep;
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::world::notifications::deliver;
-use crate::support::world::{World, on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 fn notifying(world: &World, receiver: &Receiver) -> sweep::cycle::CycleOptions {
     world.notifying(&[("SWEEP_PAGERDUTY_URL", &receiver.with_key()), ("SWEEP_NOTIFY_ON", "escalated")])
@@ -104,6 +104,34 @@ on_each_database! {
         let payload = received[0]["payload"].as_object().expect("a payload");
         assert_eq!(payload["severity"], "critical");
         assert!(payload.iter().all(|(name, value)| value.is_string() || name == "custom_details"), "{payload:?}");
+    }
+
+    /// What comes first of an incident is looked up: to look for it among all that waits took longer than a statement may.
+    fn thousands_of_incidents_that_wait_keep_no_other_destination_waiting(world) {
+        let (busy, listening) = (Receiver::answering(Answer::Status(429)), Receiver::new());
+        let settings = world.notifying(&[
+            ("SWEEP_PAGERDUTY_URL", &busy.with_key()), ("SWEEP_WEBHOOK_URL", &listening.url()),
+        ]);
+        world.escalation();
+        world.sweep_as(&settings.sweep);
+        let copied = "destination, event, kind, part, sweep_id, details, due_at";
+        let (id, subject, at) = match world.on {
+            On::Sqlite => (
+                "lower(substr(hex(randomblob(16)), 1, 8) || '-' || hex(randomblob(2)) || '-4000-8000-' || hex(randomblob(6)))",
+                "'s' || n",
+                "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || n || ' seconds')",
+            ),
+            On::Postgres | On::Paperclip => ("gen_random_uuid()", "gen_random_uuid()", "now() - n * interval '1 second'"),
+        };
+        world.run(&format!(
+            "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 12000) \
+             insert into notifications (id, subject_id, created_at, {copied}) \
+             select {id}, {subject}, {at}, {copied} from numbers, notifications where destination = 'pagerduty'"
+        ));
+
+        assert_eq!(deliver(&settings), Delivered { delivered: 1, failed: 1, dead: 0 });
+
+        assert_eq!((busy.requests().len(), listening.requests().len()), (1, 1));
     }
 
     fn a_receiver_that_has_enough_is_asked_again_later(world) {
