@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use async_trait::async_trait;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{LogExporter, SpanExporter, WithHttpConfig};
+use opentelemetry_otlp::{ExporterBuildError, LogExporter, SpanExporter, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::SdkLoggerProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
@@ -35,14 +35,16 @@ static PROVIDERS: OnceLock<(SdkTracerProvider, SdkLoggerProvider)> = OnceLock::n
 /// # Errors
 /// What of the environment sweep's OTLP cannot serve.
 pub fn layers(environment: &Environment, filter: EnvFilter) -> Result<Vec<Box<dyn Layer<Registry> + Send + Sync>>> {
-    let protocol = environment.otel("EXPORTER_OTLP_PROTOCOL").unwrap_or(HTTP);
-    if protocol != HTTP {
-        bail!("OTEL_EXPORTER_OTLP_PROTOCOL: “{}”: expected {HTTP}", redact(protocol));
+    for name in ["EXPORTER_OTLP_PROTOCOL", "EXPORTER_OTLP_TRACES_PROTOCOL", "EXPORTER_OTLP_LOGS_PROTOCOL"] {
+        if let Some(protocol) = environment.otel(name).filter(|protocol| *protocol != HTTP) {
+            bail!("OTEL_{name}: “{}”: expected {HTTP}", redact(protocol));
+        }
     }
     let resource = resource(environment);
-    let spans = SpanExporter::builder().with_http().with_http_client(Sender::new("traces")).build()?;
+    let spans =
+        SpanExporter::builder().with_http().with_http_client(Sender::new("traces")).build().map_err(unusable)?;
     let spans = SdkTracerProvider::builder().with_resource(resource.clone()).with_batch_exporter(spans).build();
-    let logs = LogExporter::builder().with_http().with_http_client(Sender::new("logs")).build()?;
+    let logs = LogExporter::builder().with_http().with_http_client(Sender::new("logs")).build().map_err(unusable)?;
     let logs = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
     let (spans, logs) = PROVIDERS.get_or_init(|| (spans, logs));
     let tracing = tracing_opentelemetry::layer::<Registry>().with_tracer(spans.tracer("sweep"));
@@ -52,6 +54,11 @@ pub fn layers(environment: &Environment, filter: EnvFilter) -> Result<Vec<Box<dy
 }
 
 const HTTP: &str = "http/protobuf";
+
+/// An error without what is wrong: its text would have the endpoint in it, which may hold a password.
+fn unusable(_: ExporterBuildError) -> Error {
+    anyhow!("OTEL_EXPORTER_OTLP_ENDPOINT, or another OTEL_EXPORTER_OTLP_…: expected http://HOST:4318 or https://…")
+}
 
 /// The service that spans and logs come from: `sweep`, unless the environment names it.
 fn resource(environment: &Environment) -> Resource {

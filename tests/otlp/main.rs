@@ -101,13 +101,18 @@ fn nothing_is_sent_where_nothing_is_asked_for() {
 #[test]
 fn a_collector_that_takes_nothing_costs_a_warning_and_no_sweep() {
     let refused = Collector::refusing();
-    for (endpoint, why) in
-        [(refused.url.as_str(), "HTTP 503"), ("http://127.0.0.1:9", "Connection refused"), ("no endpoint", "OTLP")]
-    {
+    for (endpoint, why) in [
+        (refused.url.as_str(), "HTTP 503"),
+        ("http://127.0.0.1:9", "Connection refused"),
+        ("no endpoint", "expected http://HOST:4318"),
+        ("http://us:hunter2@[bad", "expected http://HOST:4318"),
+        ("http://us:hunter2@127.0.0.1:9", "Connection refused"),
+    ] {
         let (company, began) = (Company::new(), Instant::now());
         let swept = company.swept(&[("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint), ("SWEEP_LOG", "warn")]);
         let said = String::from_utf8_lossy(&swept.stderr).into_owned();
         assert!(swept.status.success() && said.contains(why), "{endpoint}: {said}");
+        assert!(!said.contains("hunter2"), "{endpoint}: {said}");
         assert!(began.elapsed() < Duration::from_secs(30), "{endpoint}: {:?}", began.elapsed());
     }
 }
