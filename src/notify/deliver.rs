@@ -80,7 +80,7 @@ impl Delivery {
                 if is_over() || BEGUN_WITHIN < began.elapsed() {
                     return failure.map_or(Ok(()), Err);
                 }
-                match self.next(destination) {
+                match self.next(destination).context(destination.name()) {
                     Ok(true) => destinations.push(destination),
                     Ok(false) => {}
                     Err(error) if errors::is_of_statement(&error) => failure = failure.or(Some(error)),

@@ -170,7 +170,10 @@ impl MailRoute {
                 return Err(SendError::down("it offers no STARTTLS, without which nothing is sent".to_owned()));
             }
             let tls = TlsParameters::new(self.host.clone()).map_err(|error| no_tls(error.to_string()))?;
-            server.starttls(tls, &name).await.map_err(|error| no_tls(source(&error)))?;
+            server.starttls(tls, &name).await.map_err(|error| match error.status() {
+                Some(_) => failed("STARTTLS", &error),
+                None => no_tls(source(&error)),
+            })?;
         }
         Ok(server)
     }

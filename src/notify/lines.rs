@@ -5,7 +5,7 @@
 
 use crate::rules::display::{counted, humanize, is_invisible};
 use crate::store::work::outbox::{Event, Message, Notification};
-use crate::text::cut;
+use crate::text::{cut, redact};
 
 /// A line of a message, of which a part may lead to a page.
 #[derive(Clone)]
@@ -107,8 +107,8 @@ fn sentence(beginning: &str, one: &Notification) -> MessageLine {
         Some(Event::Recovered) => "recovered",
         None => &humanize(&one.event),
     };
-    let name = one.details.identifier.as_deref().or(one.subject_id.as_ref().map(|id| id.0.as_str()));
-    let name = shown(&cut(name.unwrap_or_default(), TITLE_MAX));
+    let name = one.details.identifier.clone().or(one.subject_id.as_ref().map(|id| redact(&id.0)));
+    let name = shown(&cut(&name.unwrap_or_default(), TITLE_MAX));
     let url = one.details.url.clone().filter(|url| !name.is_empty() && is_link(url));
     MessageLine {
         before: shown(&format!("{beginning}{} ", one.kind)),

@@ -14,6 +14,7 @@ use sha2::Sha256;
 use super::client::HttpMessage;
 use crate::rules::Id;
 use crate::store::work::outbox::{Message, Notification};
+use crate::text::redact_id;
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;
@@ -67,9 +68,9 @@ pub fn json_of(notification: &Notification) -> Value {
         "id": id,
         "event": event,
         "created_at": created_at,
-        "sweep_id": sweep_id,
+        "sweep_id": redact_id(sweep_id),
         "kind": kind,
-        "subject_id": subject_id,
+        "subject_id": subject_id.as_ref().map(redact_id),
     });
     if let (Value::Object(value), Value::Object(details)) = (&mut value, json!(details)) {
         value.extend(details);

@@ -7,121 +7,22 @@
 //! One row for each destination. Where a destination is, only the configuration says: nobody who can write to the
 //! database can have anything sent elsewhere.
 
+mod event;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::{count_star, exists, max, not, select};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use crate::rules::display::humanize;
-use crate::rules::{Finding, Id, Kind};
+use crate::rules::{Finding, Id};
 use crate::store::Db;
 use crate::store::db::schema::notifications;
 use crate::store::db::types::{Bound, Document, Instant, WrittenDocument};
 use crate::store::db::written::{Writes, rows_written};
-use crate::text::{cut, plain, redact, redact_id};
-
-/// What people read of a run that has never shown a sign of life, and has been at work for long.
-pub const UNHEARD_RUN: &str = "run without a sign of life";
-
-/// What people can be notified of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr, VariantArray)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Event {
-    /// An issue or a plan step needs a person.
-    Escalated,
-    /// A session needs a person.
-    SessionStuck,
-    /// The guard left a kind as it was.
-    GuardStopped,
-    /// A subject is examined no more, since it failed again and again.
-    Quarantined,
-    /// A subject healed after sweep had done something about it.
-    Recovered,
-    /// The host blocked an issue itself, and notified nobody why.
-    HostBlocked,
-    /// An issue is to do, has an agent, and nothing will start it.
-    Unstarted,
-    /// A run has been at work for long and has never shown a sign of life.
-    RunUnheard,
-    /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
-    WakesStuck,
-    /// Work whose agent is gone or cannot be woken for long: nobody goes on with it.
-    Abandoned,
-}
-
-impl Event {
-    pub const ALL: &[Event] = <Event as VariantArray>::VARIANTS;
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    pub fn parse(name: &str) -> Option<Event> {
-        name.parse().ok()
-    }
-
-    /// The event of this name, as people read it.
-    pub fn in_words(name: &str) -> String {
-        if name == Event::RunUnheard.name() { UNHEARD_RUN.to_owned() } else { humanize(name) }
-    }
-
-    /// The event with which it may be sent together; none: it tells of many already.
-    fn group(self) -> Option<Event> {
-        match self {
-            Event::Escalated | Event::SessionStuck | Event::HostBlocked | Event::Unstarted => Some(Event::Escalated),
-            Event::RunUnheard | Event::Quarantined | Event::Recovered | Event::Abandoned => Some(self),
-            Event::GuardStopped | Event::WakesStuck => None,
-        }
-    }
-
-    /// That a subject of this kind needs a person.
-    pub fn escalation_of(kind: Kind) -> Event {
-        match kind {
-            Kind::Session => Event::SessionStuck,
-            Kind::Issue | Kind::Step => Event::Escalated,
-        }
-    }
-}
-
-/// Where notifications are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Destination {
-    /// An incoming webhook of Slack's, or of a chat that is like it.
-    Slack,
-    /// A workflow of Microsoft Teams.
-    Teams,
-    Email,
-    /// Incidents, which are opened and resolved.
-    #[serde(rename = "pagerduty")]
-    #[strum(serialize = "pagerduty")]
-    PagerDuty,
-    /// Signed JSON.
-    Webhook,
-}
-
-impl Destination {
-    pub const ALL: &[Destination] = <Destination as VariantArray>::VARIANTS;
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Whether it takes many notifications in one message. An incident is of one subject, by which it is resolved.
-    fn takes_many(self) -> bool {
-        self != Destination::PagerDuty
-    }
-
-    /// Whether it is notified of an event to which nobody subscribed: an incident ends with what it is about.
-    fn always_wants(self, event: Event) -> bool {
-        self == Destination::PagerDuty && event == Event::Recovered
-    }
-}
+use crate::text::{cut, plain, redact};
+pub use event::{Destination, Event, UNHEARD_RUN};
 
 /// What a sweep must know of notifications: of what to queue one, and for whom. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -351,6 +252,7 @@ pub struct Notification {
     pub kind: String,
     /// The part of the kind, where it is about no subject.
     pub part: String,
+    /// As it is: by it an incident is known. It is shown redacted.
     pub subject_id: Option<Id>,
     pub sweep_id: Id,
     pub created_at: DateTime<Utc>,
@@ -437,11 +339,7 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     counts.sort();
     let newest_at = its().order(notifications::created_at.desc()).select(notifications::created_at).first(db)?;
     let oldest = its().order((notifications::created_at, notifications::id)).limit(NAMED_MAX);
-    let mut named: Vec<Notification> = oldest.select(Notification::as_select()).load(db)?;
-    for notification in &mut named {
-        notification.subject_id = notification.subject_id.as_ref().map(redact_id);
-        notification.sweep_id = redact_id(&notification.sweep_id);
-    }
+    let named: Vec<Notification> = oldest.select(Notification::as_select()).load(db)?;
     Ok(Some(Message { id, at: now, attempt, counts, named, newest_at }))
 }
 
@@ -474,6 +372,9 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     diesel::update(alone).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
 }
 
+/// The length of an error that is kept, in characters: a receiver may have chosen its words.
+const ERROR_MAX: usize = 1000;
+
 /// Marks the message as delivered.
 pub fn delivered(db: &mut Db, destination: Destination, message: &Message) -> QueryResult<()> {
     let (now, no_error): (_, Option<&str>) = (Instant(db.now()?), None);
@@ -486,7 +387,7 @@ pub fn delivered(db: &mut Db, destination: Destination, message: &Message) -> Qu
 /// Records a failed attempt; true if the message is given up now.
 pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &str) -> QueryResult<bool> {
     let now = db.now()?;
-    let is_dead = message.newest_at + GIVEN_UP_AFTER <= now;
+    let (is_dead, why) = (message.newest_at + GIVEN_UP_AFTER <= now, cut(why, ERROR_MAX));
     diesel::update(waiting!(destination).filter(notifications::message_id.eq(&message.id)))
         .set((notifications::last_error.eq(Some(why)), notifications::dead_at.eq(is_dead.then_some(Instant(now)))))
         .execute(db)?;

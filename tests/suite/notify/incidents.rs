@@ -61,6 +61,24 @@ on_each_database! {
         assert!(keys.iter().all(|key| key.len() < 255));
     }
 
+    /// What looks like a credential is not shown, and is another subject's all the same.
+    fn subjects_whose_ids_are_hidden_have_an_incident_each(world) {
+        let receiver = Receiver::answering(Answer::Status(202));
+        let settings = notifying(world, &receiver);
+        (0..2).for_each(|_| drop(world.escalation()));
+        world.sweep_as(&settings.sweep);
+        if world.on == On::Sqlite {
+            world.run("update notifications set subject_id = 'ghp_' || replace(subject_id, '-', '')");
+        }
+        assert_eq!(deliver(&settings).delivered, 2);
+        let received = receiver.received();
+        let [first, second] = actions(&received)[..] else { panic!("{received:?}") };
+        assert_ne!(first.1, second.1);
+        if world.on == On::Sqlite {
+            assert_eq!(received[0]["payload"]["custom_details"]["subject_id"], "***");
+        }
+    }
+
     /// A recovery that came first would leave the incident open for ever.
     fn a_recovery_waits_for_what_it_resolves(world) {
         let receiver = Receiver::answering(Answer::Status(400));
@@ -106,7 +124,7 @@ on_each_database! {
         assert!(payload.iter().all(|(name, value)| value.is_string() || name == "custom_details"), "{payload:?}");
     }
 
-    /// What comes first of an incident is looked up: to look for it among all that waits took longer than a statement may.
+    /// What comes first of an incident is looked up: among all that waits it would take longer than a statement may.
     fn thousands_of_incidents_that_wait_keep_no_other_destination_waiting(world) {
         let (busy, listening) = (Receiver::answering(Answer::Status(429)), Receiver::new());
         let settings = world.notifying(&[
@@ -117,11 +135,13 @@ on_each_database! {
         let copied = "destination, event, kind, part, sweep_id, details, due_at";
         let (id, subject, at) = match world.on {
             On::Sqlite => (
-                "lower(substr(hex(randomblob(16)), 1, 8) || '-' || hex(randomblob(2)) || '-4000-8000-' || hex(randomblob(6)))",
+                "printf('%08x-0000-4000-8000-000000000000', n)",
                 "'s' || n",
                 "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || n || ' seconds')",
             ),
-            On::Postgres | On::Paperclip => ("gen_random_uuid()", "gen_random_uuid()", "now() - n * interval '1 second'"),
+            On::Postgres | On::Paperclip => {
+                ("gen_random_uuid()", "gen_random_uuid()", "now() - n * interval '1 second'")
+            }
         };
         world.run(&format!(
             "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 12000) \

@@ -14,7 +14,8 @@ pub struct MailServer {
 }
 
 impl MailServer {
-    /// A server in this mode: `plain`; or `starttls`, `injected` or `tls`, with a certificate and a login; or `login` without TLS.
+    /// A server in this mode: `plain`; `starttls`, `injected` or `tls`, with a certificate and a login; `login`,
+    /// without TLS.
     pub fn new(mode: &str) -> MailServer {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let [certificate, key] = ["mail.crt", "mail.key"].map(|file| directory.path().join(file));
