@@ -38,6 +38,7 @@ pub fn run(flags: &InitFlags, loudness: Loudness, environment: &Environment) -> 
     let files = files(&deployment, &answers)?;
     // A place where nothing can be written is said before the database is touched.
     files.iter().try_for_each(PlannedFile::refuse_unwritable)?;
+    answers.refuse_place_of_database()?;
     let environment = environment.clone().with_database(answers.database_text());
     let has_schema = set_up_schema(flags, &answers, &environment, &asker)?;
     if has_schema {

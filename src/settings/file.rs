@@ -106,8 +106,13 @@ pub fn edited(text: &str, name: &str, value: Option<&str>) -> String {
 
 /// Does the text of a file give the setting this value?
 pub fn has_value(text: &str, name: &str, value: &str) -> bool {
-    let set = text.lines().filter_map(|line| line.split_once('='));
-    set.into_iter().any(|(before, after)| before.trim() == name && after.trim() == value)
+    value_of(text, name) == Some(value)
+}
+
+/// The value that the text of a file gives the setting; an empty one is none.
+pub fn value_of<'text>(text: &'text str, name: &str) -> Option<&'text str> {
+    let mut set = text.lines().filter_map(|line| line.split_once('='));
+    set.find(|(before, _)| before.trim() == name).map(|(_, after)| after.trim()).filter(|value| !value.is_empty())
 }
 
 /// A line of a file as it may be shown: without the value of a secret.

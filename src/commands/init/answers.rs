@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::deployment::{Deployment, OF_SERVICES};
+use super::deployment::{Deployment, OF_SERVICES, plain_path};
+use super::planned::refuse_place;
 use super::questions::Asker;
 use crate::cli::{InitFlags, Notified};
 use crate::conclusion::{config, usage};
@@ -49,6 +50,7 @@ impl SetupAnswers {
         let host_dir = flags.host_dir.as_deref().filter(|_| matches!(database, Url::Sqlite(_)));
         let host_dir = host_dir.map(Path::canonicalize).transpose();
         let host_dir = host_dir.map_err(|error| config(format!("--host-dir: {}", files::error_text(&error))))?;
+        let host_dir = host_dir.map(|folder| plain_path("--host-dir", folder)).transpose()?;
         Ok(SetupAnswers { database, database_url, shadow, secrets, host_dir })
     }
 
@@ -62,6 +64,14 @@ impl SetupAnswers {
 
     pub fn database_shown(&self) -> String {
         Url::without_secrets(&self.database_text())
+    }
+
+    /// Refuses to create a database where another user could put something else in its place.
+    pub fn refuse_place_of_database(&self) -> Result<()> {
+        match &self.database {
+            Url::Sqlite(path) if path.symlink_metadata().is_err() => refuse_place(path),
+            Url::Sqlite(_) | Url::Postgres(..) => Ok(()),
+        }
     }
 
     /// Makes the directory of a service's embedded database, for its user alone.
@@ -87,7 +97,7 @@ fn choose_database(deployment: &Deployment, environment: &Environment, asker: &A
 }
 
 /// Reads a URL that leads to a database from everywhere, and where that is here and now.
-fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String), String> {
+pub fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String), String> {
     Ok(match Url::parse(text)? {
         Url::Sqlite(path) => {
             let path = std::path::absolute(&path).map_err(|error| files::error_text(&error))?;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
 
-use super::answers::SetupAnswers;
-use super::deployment::{Deployment, SETTINGS_PLACE, UNITS, below};
-use super::planned::{Nature, PlannedFile};
+use super::answers::{SetupAnswers, read_database};
+use super::deployment::{Deployment, SETTINGS_PLACE, UNITS, below, variable_of};
+use super::planned::{Nature, PlannedFile, read_before};
 use crate::cli::RunBy;
 use crate::rules::Kind;
 use crate::settings::definition::variable;
@@ -28,6 +28,9 @@ pub const PROGRAM: &str = "/usr/local/bin/sweep";
 pub fn files(deployment: &Deployment, answers: &SetupAnswers) -> Result<Vec<PlannedFile>> {
     let mut secrets = vec![("database-url", answers.database_url.clone())];
     secrets.extend(answers.secrets.iter().cloned());
+    if deployment.run_by == RunBy::None {
+        secrets = not_named(deployment, secrets)?;
+    }
     let secret = |(name, text): &(&str, String)| {
         PlannedFile::plan(deployment.secret_path(name), Nature::Secret, |_| format!("{text}\n"))
     };
@@ -36,6 +39,21 @@ pub fn files(deployment: &Deployment, answers: &SetupAnswers) -> Result<Vec<Plan
     let names: Vec<&str> = answers.secrets.iter().map(|(name, _)| *name).collect();
     files.extend(deployed(deployment, &names)?);
     Ok(files)
+}
+
+/// The secrets but those that the settings of before name as they are: these stay where they are.
+fn not_named(deployment: &Deployment, mut secrets: Vec<(&'static str, String)>) -> Result<Vec<(&'static str, String)>> {
+    for at in (0..secrets.len()).rev() {
+        let (name, text) = &secrets[at];
+        let is_it = |before: &str| match *name {
+            "database-url" => read_database(before, deployment).is_ok_and(|(_, before)| before == *text),
+            _ => before.trim() == text.trim(),
+        };
+        if deployment.secret_of_before(name)?.is_some_and(|named| named.is_ok_and(|before| is_it(&before))) {
+            secrets.remove(at);
+        }
+    }
+    Ok(secrets)
 }
 
 /// The settings: what is there, or else as `deploy/` has them, with what was answered.
@@ -51,7 +69,14 @@ fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(&str, S
             values(before.unwrap_or(&template), answers)
         });
     }
-    PlannedFile::plan(deployment.settings_path(), Nature::Settings, |before| {
+    let mut nature = Nature::Settings;
+    if deployment.run_by == RunBy::None {
+        for (secret, _) in secrets {
+            let is_replaced = deployment.secret_of_before(secret)?.is_some();
+            nature = if is_replaced { Nature::SettingsReplaced } else { nature };
+        }
+    }
+    PlannedFile::plan(deployment.settings_path(), nature, |before| {
         let mut text = before.map_or(template.clone(), str::to_owned);
         for kind in Kind::ALL {
             let name = variable(kind.plural());
@@ -64,7 +89,8 @@ fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(&str, S
         if deployment.run_by == RunBy::None {
             for (secret, _) in secrets {
                 let path = deployment.secret_path(secret);
-                text = edited(&text, &variable_of(secret), Some(&path.to_string_lossy()));
+                let name = variable_of(secret);
+                text = edited(&edited(&text, &name, None), &format!("{name}_FILE"), Some(&path.to_string_lossy()));
             }
         }
         match &answers.host_dir {
@@ -103,7 +129,8 @@ fn deployed(deployment: &Deployment, secrets: &[&str]) -> Result<Vec<PlannedFile
                     vec![unit("sweep.service", service)?, unit("sweep.timer", TIMER.to_owned())?]
                 }
             };
-            let receivers = (!secrets.is_empty()).then(|| unit("sweep.service.d/notify.conf", receivers(secrets)));
+            let path = below(&deployment.to, &Path::new(UNITS).join("sweep.service.d/notify.conf"));
+            let receivers = (!secrets.is_empty()).then(|| receivers_beside(path, &receivers(secrets)));
             Ok(units.into_iter().chain(receivers.transpose()?).collect())
         }
         RunBy::Cronjob => {
@@ -132,14 +159,6 @@ fn kubernetes(name: &str) -> &'static str {
     KUBERNETES.get_file(name).and_then(|file| file.contents_utf8()).unwrap_or_default()
 }
 
-/// The variable that names a secret's file: `slack-url` is SWEEP_SLACK_URL_FILE.
-fn variable_of(secret: &str) -> String {
-    match secret {
-        "database-url" => "DATABASE_URL_FILE".to_owned(),
-        secret => format!("{}_FILE", variable(&secret.replace('-', "_"))),
-    }
-}
-
 /// The lines of the drop-in that these secrets need: a credential whose file is missing would keep the service from
 /// starting.
 fn receivers(secrets: &[&str]) -> String {
@@ -148,4 +167,38 @@ fn receivers(secrets: &[&str]) -> String {
     let named = |line: &str| credential(line).or_else(|| Some(line.split_once("%d/")?.1.to_owned()));
     let is_wanted = |line: &&str| named(line).is_none_or(|name| secrets.contains(&name.as_str()));
     RECEIVERS.lines().filter(is_wanted).map(|line| format!("{line}\n")).collect()
+}
+
+/// The drop-in with these lines beside those of before: the receivers of before stay.
+fn receivers_beside(path: PathBuf, wanted: &str) -> Result<PlannedFile> {
+    let before = read_before(&path)?.unwrap_or_default();
+    if before.trim().is_empty() {
+        return PlannedFile::plan(path, Nature::Settings, |_| wanted.to_owned());
+    }
+    // A credential has a name, and so has a variable: each stands there once.
+    let key = |line: &str| match line.split_once(':') {
+        Some((credential, _)) => Some(format!("{credential}:")),
+        None => line.split_once('%').map(|(variable, _)| variable.to_owned()),
+    };
+    let mut lines: Vec<&str> = before.lines().collect();
+    let mut nature = Nature::Settings;
+    let section = lines.iter().rev().find(|line| line.starts_with('[')).copied();
+    let mut added = Vec::new();
+    for line in wanted.lines().filter(|line| !line.starts_with('#')) {
+        let Some(name) = key(line) else { continue };
+        match lines.iter().position(|found| found.starts_with(&name)) {
+            Some(at) if lines[at] == line => {}
+            Some(at) => {
+                lines[at] = line;
+                nature = Nature::SettingsReplaced;
+            }
+            None => added.push(line),
+        }
+    }
+    if !added.is_empty() && section != Some("[Service]") {
+        lines.push("[Service]");
+    }
+    lines.extend(added);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    PlannedFile::plan(path, nature, |_| text.clone())
 }

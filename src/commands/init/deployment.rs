@@ -7,9 +7,12 @@ use anyhow::Result;
 use super::planned::read_before;
 use super::questions::Asker;
 use crate::cli::{InitFlags, RunBy};
-use crate::conclusion::{config, usage};
+use crate::conclusion::{Failure, config, usage};
+use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::settings::Environment;
 use crate::settings::database::embedded_database;
+use crate::settings::definition::variable;
+use crate::settings::file::value_of;
 use crate::store::Url;
 
 /// Where the files of `deploy/` say that the settings are.
@@ -51,6 +54,7 @@ impl Deployment {
             (_, None) => PathBuf::from(HERE),
         };
         let to = std::path::absolute(&to).map_err(|error| config(format!("--to {}: {error}", to.display())))?;
+        let to = plain_path("--to", to)?;
         Ok(Deployment { run_by, to, is_packaged: is_packaged && run_by == RunBy::Systemd })
     }
 
@@ -90,8 +94,34 @@ impl Deployment {
         self.settings_path().symlink_metadata().is_ok()
     }
 
+    /// The secret that the settings of before name, in a line or in a file that is not init's own; none: they name
+    /// none.
+    pub fn secret_of_before(&self, secret: &str) -> Result<Option<Result<String, Failure>>> {
+        if self.run_by == RunBy::Helm {
+            return Ok(None);
+        }
+        let Some(settings) = read_before(&self.settings_path())? else { return Ok(None) };
+        let name = variable_of(secret);
+        if let Some(text) = value_of(&settings, &name) {
+            return Ok(Some(Ok(text.to_owned())));
+        }
+        let variable = format!("{name}_FILE");
+        let path = value_of(&settings, &variable).map(Path::new).filter(|path| *path != self.secret_path(secret));
+        let refuse = |path: &Path, why: &str| config(format!("{variable}: cannot read {}: {why}", path.display()));
+        Ok(path.map(|path| {
+            let found = files::read_own(path, SETTINGS_BYTES_MAX).map_err(|why| refuse(path, &why))?;
+            String::from_utf8(found.bytes).map_err(|_| refuse(path, "expected UTF-8"))
+        }))
+    }
+
     /// The URL that an earlier run has written, or a person; a package leaves an empty file.
     pub fn database_of_before(&self) -> Result<Option<String>> {
+        // A unit names its own file, which comes before the settings.
+        if self.run_by == RunBy::None
+            && let Some(named) = self.secret_of_before("database-url")?
+        {
+            return Ok(Some(named?.trim().to_owned()));
+        }
         let text = read_before(&self.secret_path("database-url"))?;
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
     }
@@ -125,6 +155,22 @@ impl Deployment {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Refuses a path that no line of a file can hold.
+pub fn plain_path(option: &str, path: PathBuf) -> Result<PathBuf> {
+    match path.to_str() {
+        Some(text) if !text.chars().any(char::is_control) => Ok(path),
+        _ => Err(usage(format!("{option} {path:?}: expected a path of UTF-8 without a control character")).into()),
+    }
+}
+
+/// The variable of a secret: `slack-url` is SWEEP_SLACK_URL.
+pub fn variable_of(secret: &str) -> String {
+    match secret {
+        "database-url" => "DATABASE_URL".to_owned(),
+        secret => variable(&secret.replace('-', "_")),
     }
 }
 

@@ -1,9 +1,9 @@
 //! A file that `sweep init` would write: what stands there now, what would stand there, how both are shown, and how it
-//! is written, whole and in one moment. A link is never followed, and what another user owns is left alone.
+//! is written, whole and in one moment. No file is a link, and what another user owns is left alone.
 
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -22,6 +22,8 @@ use crate::text::redact;
 pub enum Nature {
     /// Settings, in which a person's values stay: what is asked for is changed.
     Settings,
+    /// Settings in which something of a person's would be replaced.
+    SettingsReplaced,
     /// Its owner alone may read it.
     Secret,
     /// A file of `deploy/`, which a person may have changed.
@@ -86,7 +88,7 @@ impl PlannedFile {
         match self.nature {
             Nature::Settings => asker.agrees(&question),
             Nature::Secret | Nature::Deployed if holds_nothing => asker.agrees(&question),
-            Nature::Secret | Nature::Deployed => asker.agrees_itself(&question),
+            Nature::SettingsReplaced | Nature::Secret | Nature::Deployed => asker.agrees_itself(&question),
         }
     }
 
@@ -107,31 +109,17 @@ impl PlannedFile {
         format!("\n{}\n{lines}", heading.bold())
     }
 
+    /// The mode of a file that is there stays, but that nobody else may read a secret.
     fn mode(&self) -> u32 {
-        if self.nature == Nature::Secret { 0o600 } else { 0o644 }
+        let is_secret = self.nature == Nature::Secret;
+        let before = self.path.symlink_metadata().ok().map(|found| found.mode() & 0o777);
+        let kept = before.filter(|mode| !is_secret || mode & 0o007 == 0);
+        kept.unwrap_or(if is_secret { 0o600 } else { 0o644 })
     }
 
     /// Refuses a place where this user cannot write, or where another user could put something else in its place.
     pub fn refuse_unwritable(&self) -> Result<()> {
-        if self.is_as_it_was() {
-            return Ok(());
-        }
-        let refuse = |at: &Path, why: &str| Err(config(format!("{}: {why}", at.display())).into());
-        let mut standing = self.path.ancestors().skip(1).filter(|above| above.symlink_metadata().is_ok());
-        let above = standing.clone().next().unwrap_or(Path::new("/"));
-        if !above.is_dir() {
-            return refuse(above, "is no directory, and a file is to be written below it");
-        }
-        if let Some((at, why)) = standing.find_map(|at| Some((at, files::refuse_shared_directory(at).err()?))) {
-            return refuse(at, &why);
-        }
-        // Nobody writes to a file system that can only be read.
-        let is_read_only = access(above, Access::WRITE_OK | Access::EXEC_OK).is_err();
-        if is_read_only {
-            let why = format!("cannot be written to, and {} is to be written there", self.path_shown());
-            return refuse(above, &format!("{why}: run it as root, or name another place by --to"));
-        }
-        Ok(())
+        if self.is_as_it_was() { Ok(()) } else { refuse_place(&self.path) }
     }
 
     /// Writes a new file beside it, and moves that to its place.
@@ -145,6 +133,7 @@ impl PlannedFile {
         let mut temporary = temporary.map_err(|error| failed(&error))?;
         let written = temporary
             .write_all(self.text.as_bytes())
+            .and_then(|()| self.keep_owner(temporary.as_file()))
             // Whatever the umask says: a service's user reads settings, and nobody else a secret.
             .and_then(|()| temporary.as_file().set_permissions(Permissions::from_mode(self.mode())))
             .and_then(|()| temporary.as_file().sync_all());
@@ -158,6 +147,19 @@ impl PlannedFile {
         Ok(())
     }
 
+    /// Gives a new file the owner and the group of the one in whose place it comes.
+    fn keep_owner(&self, new: &File) -> std::io::Result<()> {
+        let (Ok(before), now) = (self.path.symlink_metadata(), new.metadata()?) else { return Ok(()) };
+        if (before.uid(), before.gid()) == (now.uid(), now.gid()) {
+            return Ok(());
+        }
+        let (owner, group) = (before.uid(), before.gid());
+        fchown(new, Some(owner), Some(group)).map_err(|error| {
+            let why = files::error_text(&error);
+            std::io::Error::other(format!("its owner ({owner}) and its group ({group}) cannot be kept: {why}"))
+        })
+    }
+
     /// What was shown is not what stands there any more.
     fn refuse_changed(&self) -> Result<(), Failure> {
         match read_before(&self.path) {
@@ -166,6 +168,30 @@ impl PlannedFile {
             Err(error) => Err(config(format!("{error:#}"))),
         }
     }
+}
+
+/// Refuses a new file's place where this user cannot write, or where another user could put something else. Links to
+/// directories are followed, if root or this user made them, and so are looked at from both of their ends.
+pub fn refuse_place(path: &Path) -> Result<()> {
+    let refuse = |at: &Path, why: &str| Err(config(format!("{}: {why}", at.display())).into());
+    let standing = || path.ancestors().skip(1).filter(|above| above.symlink_metadata().is_ok());
+    let above = standing().next().unwrap_or(Path::new("/"));
+    if !above.is_dir() {
+        return refuse(above, "is no directory, and a file is to be written below it");
+    }
+    let target = above.canonicalize().map_err(|error| config(format!("{}: {error}", above.display())))?;
+    let mut all = standing().chain(target.ancestors());
+    if let Some((at, why)) = all.find_map(|at| Some((at, files::refuse_shared_directory(at).err()?))) {
+        return refuse(at, &why);
+    }
+    // Nobody writes to a file system that can only be read.
+    let is_read_only = access(above, Access::WRITE_OK | Access::EXEC_OK).is_err();
+    if is_read_only {
+        let place = redact(&path.to_string_lossy());
+        let why = format!("cannot be written to, and {place} is to be written there");
+        return refuse(above, &format!("{why}: run it as root, or name another place by --to"));
+    }
+    Ok(())
 }
 
 /// A secret, as it may be shown: of a URL of a database all but its password.
