@@ -15,6 +15,7 @@ mod explain;
 mod help;
 mod host;
 mod init;
+mod init_again;
 mod man_pages;
 mod mcp;
 mod quarantine;
