@@ -17,7 +17,7 @@ pub struct InitFlags {
     /// Decide and report only, at first: on, off [default: on, or as the settings have it that are there]
     #[arg(long, value_name = "SWITCH", value_parser = SWITCH, hide_possible_values = true)]
     pub shadow: Option<bool>,
-    /// Notify people here: slack, webhook, none [default: as SWEEP_SLACK_URL or SWEEP_WEBHOOK_URL say]
+    /// Notify people here: slack, teams, email, pagerduty, webhook, none [default: where SWEEP_…_URL say]
     #[arg(long, value_name = "WHO", value_parser = NOTIFIED, hide_possible_values = true)]
     pub notify: Option<Notified>,
     /// What runs sweeps: systemd, cronjob (Kubernetes), helm, none [default: systemd where it can be, else none]
@@ -49,7 +49,11 @@ pub enum RunBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Notified {
+    /// Slack, or a chat that is like it.
     Slack,
+    Teams,
+    Email,
+    Pagerduty,
     Webhook,
     None,
 }
@@ -68,6 +72,9 @@ impl RunBy {
 }
 
 impl Notified {
+    pub const ALL: [Notified; 6] =
+        [Notified::Slack, Notified::Teams, Notified::Email, Notified::Pagerduty, Notified::Webhook, Notified::None];
+
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
 use super::deployment::{Deployment, OF_SERVICES, plain_path};
 use super::planned::refuse_place;
@@ -10,7 +10,7 @@ use super::questions::Asker;
 use crate::cli::{InitFlags, Notified};
 use crate::conclusion::{config, usage};
 use crate::files;
-use crate::notify::{Secret, Target};
+use crate::notify::{Chat, MailRoute, PagerDuty, Secret, Target};
 use crate::parse::SWITCH;
 use crate::settings::Environment;
 use crate::settings::database::named_text;
@@ -108,38 +108,65 @@ pub fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String
     })
 }
 
-/// The secrets of whoever is notified: by the environment, else as a person types them.
+/// The secrets of the receivers: of the one that the flag names, else of all in the environment, else of the one that a
+/// person names and types.
 fn choose_receivers(
     flag: Option<Notified>,
     environment: &Environment,
     asker: &Asker,
 ) -> Result<Vec<(&'static str, String)>> {
-    let given = |name: &str| environment.secret_text(name);
-    let (slack, webhook) = (given("SWEEP_SLACK_URL")?, given("SWEEP_WEBHOOK_URL")?);
-    let default = match (&slack, &webhook) {
-        (Some(_), _) => Notified::Slack,
-        (None, Some(_)) => Notified::Webhook,
-        (None, None) => Notified::None,
-    };
-    let question = "Who is notified when work needs a person: slack, webhook, none?";
-    let notified = flag.map_or_else(|| asker.answer(question, default.name(), Notified::read), Ok)?;
-    let target = |text: &str| Target::parse(text, true).map(|_| text.to_owned());
-    let secret = |text: &str| Secret::parse(text).map(|_| text.to_owned()).map_err(|why| why.to_string());
-    let found = |text: Option<String>, question: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>| {
+    let mut wanted: Vec<Notified> = flag.into_iter().collect();
+    if flag.is_none() {
+        for receiver in Notified::ALL {
+            let Some((_, variable, ..)) = address_of(receiver) else { continue };
+            if environment.secret_text(variable)?.is_some() {
+                wanted.push(receiver);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        let names = Notified::ALL.map(Notified::name).join(", ");
+        let question = format!("Who is notified when work needs a person: {names}?");
+        wanted.push(asker.answer(&question, Notified::None.name(), Notified::read)?);
+    }
+    let found = |file, name: &str, question: &str, read: &dyn Fn(&str) -> Result<(), String>| {
+        let read = |text: &str| read(text).map(|()| text.to_owned());
         let asked = || asker.secret(question, &format!("{name} or {name}_FILE"), read);
         let given = |text: String| read(&text).map_err(|why| config(format!("{name}: {why}")).into());
-        text.map_or_else(asked, given)
+        Ok::<_, Error>((file, environment.secret_text(name)?.map_or_else(asked, given)?))
     };
-    Ok(match notified {
-        Notified::None => Vec::new(),
-        Notified::Slack => {
-            vec![("slack-url", found(slack, "The URL of Slack's incoming webhook", "SWEEP_SLACK_URL", &target)?)]
+    let mut secrets = Vec::new();
+    for receiver in wanted {
+        let Some((file, variable, question, read)) = address_of(receiver) else { continue };
+        secrets.push(found(file, variable, question, &read)?);
+        if receiver == Notified::Webhook {
+            let read = |text: &str| Secret::parse(text).map(drop).map_err(|why| why.to_string());
+            secrets.push(found("webhook-secret", "SWEEP_WEBHOOK_SECRET", "What its posts are signed with", &read)?);
         }
+    }
+    Ok(secrets)
+}
+
+/// The file of its address, the variable, the question, and what the address must be; none: nobody is notified.
+fn address_of(receiver: Notified) -> Option<ReceiverAddress> {
+    Some(match receiver {
+        Notified::Slack => ("slack-url", "SWEEP_SLACK_URL", "The URL of the chat's incoming webhook", |url| {
+            Chat::parse(url, true).map(drop)
+        }),
+        Notified::Teams => {
+            ("teams-url", "SWEEP_TEAMS_URL", "The URL of the workflow", |url| Target::parse(url, true).map(drop))
+        }
+        Notified::Email => {
+            ("email-url", "SWEEP_EMAIL_URL", "The URL of the mail server", |url| MailRoute::parse(url, true).map(drop))
+        }
+        Notified::Pagerduty => ("pagerduty-url", "SWEEP_PAGERDUTY_URL", "The URL with the routing key", |url| {
+            PagerDuty::parse(url, true).map(drop)
+        }),
         Notified::Webhook => {
-            let url = found(webhook, "The webhook's URL", "SWEEP_WEBHOOK_URL", &target)?;
-            let key = given("SWEEP_WEBHOOK_SECRET")?;
-            let key = found(key, "What its posts are signed with", "SWEEP_WEBHOOK_SECRET", &secret)?;
-            vec![("webhook-url", url), ("webhook-secret", key)]
+            ("webhook-url", "SWEEP_WEBHOOK_URL", "The webhook's URL", |url| Target::parse(url, true).map(drop))
         }
+        Notified::None => return None,
     })
 }
+
+type ReceiverAddress = (&'static str, &'static str, &'static str, fn(&str) -> Result<(), String>);

@@ -272,7 +272,7 @@ fn a_secret_that_is_typed_is_not_shown_and_a_wrong_answer_is_asked_again() {
     let to = directory();
     let steps = [
         ("Who is notified", "pigeon\r"),
-        ("expected slack, webhook or none", "slack\r"),
+        ("expected slack, teams, email, pagerduty, webhook or none", "slack\r"),
         ("not shown", "https://hooks.example/hunter2\r"),
         ("Migrate this database?", "yes\r"),
         ("new files, as shown?", "yes\r"),

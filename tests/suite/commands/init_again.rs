@@ -11,6 +11,24 @@ use crate::support::world::{On, World};
 
 const SOME_FAILED: i32 = 1;
 
+/// What the environment names is set up, each of it.
+#[test]
+fn every_receiver_of_the_environment_is_set_up() {
+    let to = directory();
+    let ran = init(to.path(), &["--run-by", "systemd"])
+        .env("SWEEP_TEAMS_URL", "https://teams.example/hunter2")
+        .env("SWEEP_EMAIL_URL", "smtps://u:hunter2@mail.example/?from=a@b.example&to=c@d.example")
+        .env("SWEEP_PAGERDUTY_URL", "https://hunter2@events.pagerduty.com/v2/enqueue")
+        .run()
+        .done();
+    let unit = fs::read_to_string(to.path().join("etc/systemd/system/sweep.service.d/notify.conf")).expect("a unit");
+    for secret in ["teams-url", "email-url", "pagerduty-url"] {
+        let text = fs::read_to_string(to.path().join("etc/sweep").join(secret)).expect("a secret");
+        assert!(text.contains("hunter2") && unit.contains(&format!("LoadCredential={secret}:")), "{secret}: {unit}");
+    }
+    assert!(!unit.contains("slack") && !ran.out.contains("hunter2"), "{ran}");
+}
+
 /// A secret that a person keeps in the settings is read by nobody else afterwards.
 #[test]
 fn a_file_that_is_there_keeps_its_mode_and_its_group() {
