@@ -72,8 +72,7 @@ impl RunBy {
 }
 
 impl Notified {
-    pub const ALL: [Notified; 6] =
-        [Notified::Slack, Notified::Teams, Notified::Email, Notified::Pagerduty, Notified::Webhook, Notified::None];
+    pub const ALL: &[Notified] = <Notified as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
         self.into()

@@ -117,7 +117,7 @@ fn choose_receivers(
 ) -> Result<Vec<(&'static str, String)>> {
     let mut wanted: Vec<Notified> = flag.into_iter().collect();
     if flag.is_none() {
-        for receiver in Notified::ALL {
+        for &receiver in Notified::ALL {
             let Some((_, variable, ..)) = address_of(receiver) else { continue };
             if environment.secret_text(variable)?.is_some() {
                 wanted.push(receiver);
@@ -125,7 +125,7 @@ fn choose_receivers(
         }
     }
     if wanted.is_empty() {
-        let names = Notified::ALL.map(Notified::name).join(", ");
+        let names = Notified::ALL.iter().map(|receiver| receiver.name()).collect::<Vec<_>>().join(", ");
         let question = format!("Who is notified when work needs a person: {names}?");
         wanted.push(asker.answer(&question, Notified::None.name(), Notified::read)?);
     }
