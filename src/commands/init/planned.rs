@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use owo_colors::OwoColorize;
 use rustix::fs::{Access, access};
+use similar::TextDiff;
 
 use super::questions::Asker;
 use crate::conclusion::{Failure, config};
@@ -17,7 +18,7 @@ use crate::settings::file::without_secret;
 use crate::store::Url;
 use crate::text::redact;
 
-/// The owner of a file, and who may read it.
+/// The kind of a planned file, by which it is shown, and by which what stands there is kept or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// Settings, in which a person's values stay: what is asked for is changed.
@@ -208,48 +209,10 @@ fn printable(line: &str) -> String {
     without_secret(line).chars().filter(|c| !c.is_control()).collect()
 }
 
-/// The lines that go and those that come, each beside what stays around it.
+/// The lines that go and those that come, each beside two of those that stay around it.
 fn difference(before: &str, after: &str) -> String {
-    const AROUND: usize = 2;
-    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let mut lines: Vec<(char, &str)> = Vec::new();
-    let common = longest_common(&before, &after);
-    let (mut old, mut new) = (0, 0);
-    for (at_old, at_new) in common.into_iter().chain([(before.len(), after.len())]) {
-        lines.extend(before[old..at_old].iter().map(|line| ('-', *line)));
-        lines.extend(after[new..at_new].iter().map(|line| ('+', *line)));
-        lines.extend(before.get(at_old).map(|line| (' ', *line)));
-        (old, new) = (at_old + 1, at_new + 1);
-    }
-    let is_near = |at: usize| {
-        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(lines.len());
-        lines[around].iter().any(|(mark, _)| *mark != ' ')
-    };
-    let near = lines.iter().enumerate().filter(|(at, _)| is_near(*at));
-    near.map(|(_, (mark, line))| format!("  {mark} {}\n", printable(line))).collect()
-}
-
-/// The places of lines that both have, in an order that both have them in: as many as there can be.
-fn longest_common(before: &[&str], after: &[&str]) -> Vec<(usize, usize)> {
-    let mut longest = vec![vec![0_usize; after.len() + 1]; before.len() + 1];
-    for old in (0..before.len()).rev() {
-        for new in (0..after.len()).rev() {
-            longest[old][new] = match before[old] == after[new] {
-                true => longest[old + 1][new + 1] + 1,
-                false => longest[old + 1][new].max(longest[old][new + 1]),
-            };
-        }
-    }
-    let (mut places, mut old, mut new) = (Vec::new(), 0, 0);
-    while old < before.len() && new < after.len() {
-        if before[old] == after[new] {
-            places.push((old, new));
-            (old, new) = (old + 1, new + 1);
-        } else if longest[old][new + 1] < longest[old + 1][new] {
-            old += 1;
-        } else {
-            new += 1;
-        }
-    }
-    places
+    let lines = TextDiff::from_lines(before, after);
+    let groups = lines.grouped_ops(2);
+    let changes = groups.iter().flatten().flat_map(|part| lines.iter_changes(part));
+    changes.map(|change| format!("  {} {}\n", change.tag(), printable(change.value()))).collect()
 }
