@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
 /// What a server says to one mail is some hundred bytes, and its certificates are some thousand. More lines of one
 /// answer would take long to read, since all of them are read again with each.
-const BYTES_MAX: u64 = 1 << 15;
+const BYTES_MAX: u64 = 1 << 14;
 
 #[derive(Debug)]
 pub struct Bounded<S>(Take<S>);
