@@ -10,6 +10,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 
 use crate::report::Format;
+use crate::rules::display::enumerated;
 use crate::rules::{After, Escalation, Kind};
 use crate::store::connect::listen::ListenMode;
 use crate::store::hosts::folders;
@@ -314,11 +315,10 @@ impl<T: Copy> Choice<T> {
 
     fn expected(&self, found: &str) -> String {
         let names: Vec<&str> = self.names().collect();
-        let (last, first) = names.split_last().unwrap_or((&"nothing", &[]));
         // One issue, or several.
         let is_meant = |name: &&&str| name.strip_suffix('s') == Some(found) || found.strip_suffix('s') == Some(**name);
         let hint = names.iter().find(is_meant).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        format!("expected {} or {last}{hint}", first.join(", "))
+        format!("expected {}{hint}", enumerated(&names, "or"))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::conclusion::{Failure, usage};
 use crate::parse::KIND;
 use crate::report::Format;
 use crate::rules::Kind;
+use crate::rules::display::enumerated;
 use crate::settings::file::instead_of;
 use crate::settings::{Assignment, TypedSettings, table};
 
@@ -151,13 +152,15 @@ fn sentence(error: &Error, name: &str, path: &[&str]) -> Option<String> {
         ErrorKind::UnknownArgument => Some(unknown_option(error, &argument?, name, path)),
         ErrorKind::InvalidSubcommand => Some(unknown_command(error, name)),
         ErrorKind::MissingSubcommand => {
-            let known = listed(&texts(error, ContextKind::ValidSubcommand), "help");
+            let known = texts(error, ContextKind::ValidSubcommand);
+            let known: Vec<String> = known.into_iter().filter(|word| word != "help").collect();
+            let known = enumerated(&known, "or");
             Some(format!("`{name}` is not complete: expected {known}{}", example(path)))
         }
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<String> = texts(error, ContextKind::InvalidArg).iter().map(|it| plain(it)).collect();
             let are = if missing.len() == 1 { "is" } else { "are" };
-            Some(format!("`{name}` is not complete: {} {are} missing{}", missing.join(" and "), example(path)))
+            Some(format!("`{name}` is not complete: {} {are} missing{}", enumerated(&missing, "and"), example(path)))
         }
         ErrorKind::ArgumentConflict => {
             let (one, others) = (argument?, texts(error, ContextKind::PriorArg));
@@ -181,7 +184,7 @@ fn wrong_value(error: &Error, argument: String, path: &[&str]) -> Option<String>
     let known = texts(error, ContextKind::ValidValue);
     let expected = match (error.source(), known.is_empty()) {
         (Some(why), _) => why.to_string(),
-        (None, false) => format!("expected {}", listed(&known, "")),
+        (None, false) => format!("expected {}", enumerated(&known, "or")),
         (None, true) => String::new(),
     };
     let needs_example = !argument.starts_with('-') && !expected.contains("did you mean");
@@ -245,15 +248,6 @@ fn plain(argument: &str) -> String {
     let is_option = argument.starts_with('-');
     let argument = if is_option { argument.split([' ', '=']).next().unwrap_or(argument) } else { argument };
     argument.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned()
-}
-
-/// `add, list or remove`
-fn listed(words: &[String], but: &str) -> String {
-    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != but).collect();
-    match words.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        words => words.concat(),
-    }
 }
 
 fn text(error: &Error, kind: ContextKind) -> Option<String> {

@@ -8,7 +8,7 @@ use owo_colors::{OwoColorize, Style};
 
 use super::grid::{self, GridRow, ROWS_MAX, duration};
 use super::page::{self, Page};
-use crate::rules::display::HumanDuration;
+use crate::rules::display::{HumanDuration, enumerated};
 use crate::store::work::ledger::SweepEnd;
 use crate::sweep::Mode;
 use crate::sweep::logs::EMPTY;
@@ -152,7 +152,7 @@ fn summary(sweep: &Summary) -> String {
     let is_guarded = kinds.iter().any(|report| report.counts.guard.is_some());
     // That there was nothing to do is no news beside what the guard held back.
     let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && sweep.total() == Tally::default());
-    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { listed(&scanned) };
+    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { enumerated(&scanned, "and") };
     let (host, seconds) = (&heading.host, took.as_secs_f64());
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
     if has_counts {
@@ -232,17 +232,6 @@ pub(super) fn emptiness(host: &str) -> String {
     match host {
         "native" => format!("{EMPTY}: docs/native.md shows how a control plane fills it"),
         _ => EMPTY.to_owned(),
-    }
-}
-
-/// `5 sessions, 13 issues and 4 steps`.
-fn listed(words: &[String]) -> String {
-    match words {
-        [first @ .., second_last, last] => {
-            let before: String = first.iter().map(|word| format!("{word}, ")).collect();
-            format!("{before}{second_last} and {last}")
-        }
-        words => words.concat(),
     }
 }
 

@@ -35,6 +35,15 @@ pub fn counted(n: i64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
+/// `a`, `a and b`, `a, b and c`, if the last two are joined by `and`.
+pub fn enumerated(words: &[impl AsRef<str>], and: &str) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} {and} {last}", first.join(", ")),
+        words => words.concat(),
+    }
+}
+
 /// A status as people write it: `in progress`.
 pub fn humanize(status: &str) -> String {
     status.replace('_', " ")

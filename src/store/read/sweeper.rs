@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusion::Conclusion;
-use crate::rules::display::HumanDuration;
+use crate::rules::display::{HumanDuration, enumerated};
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::db::schema::sweeps;
@@ -209,7 +209,7 @@ fn latest_of_all_kinds(db: &mut Db) -> QueryResult<Option<WrittenDocument>> {
 fn inactive(modes: &BTreeMap<Kind, KindMode>) -> String {
     let of = |wanted: KindMode, words: &str| {
         let kinds = modes.iter().filter(|(_, mode)| **mode == wanted).map(|(kind, _)| kind.plural());
-        let kinds = kinds.collect::<Vec<_>>().join(" and ");
+        let kinds = enumerated(&kinds.collect::<Vec<_>>(), "and");
         if kinds.is_empty() { kinds } else { format!(" Nothing is done about {kinds}, which {words}.") }
     };
     of(KindMode::Shadow, "are in shadow") + &of(KindMode::Off, "are off")

@@ -10,6 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
 use crate::conclusion::{Failure, usage};
+use crate::rules::display::enumerated;
 use crate::rules::request::Request;
 use crate::rules::{Id, Kind};
 use crate::store::connect::open::Store;
@@ -54,15 +55,13 @@ pub fn among(db: &mut Db, kinds: &[Kind], name: &str) -> Result<(Kind, Label), R
         [one] => Ok(one.clone()),
         [] => {
             let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-            let (last, first) = kinds.split_last().unwrap_or((&"subject", &[]));
-            let or = if first.is_empty() { "" } else { " or " };
-            Err(usage(format!("there is no {}{or}{last} {name} in this database", first.join(", "))).into())
+            Err(usage(format!("there is no {} {name} in this database", enumerated(&kinds, "or"))).into())
         }
         several => {
             let kinds: Vec<&str> = several.iter().map(|(kind, _)| kind.with_article()).collect();
             let both = if several.len() == 2 { "both " } else { "" };
             let ids: Vec<String> = several.iter().map(|(kind, one)| format!("{} ({kind})", one.redact_id())).collect();
-            let (kinds, ids) = (kinds.join(" and "), ids.join(" or "));
+            let (kinds, ids) = (enumerated(&kinds, "and"), enumerated(&ids, "or"));
             Err(usage(format!("{both}{kinds} are called {name}; give the id: {ids}")).into())
         }
     }
