@@ -14,6 +14,9 @@ use super::table::{all, find};
 use crate::conclusion::{Failure, config};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 
+/// Some editors begin a file with this mark that it is UTF-8.
+const MARK: &str = "\u{FEFF}";
+
 /// One setting, and where it stands.
 #[derive(Debug, PartialEq)]
 struct FileLine {
@@ -59,8 +62,7 @@ fn add_file(environment: &mut Environment, option: &str, path: &Path) -> Result<
 /// A value is what stands there, without the spaces around it: quotes, `$`, `#` and backslashes are as any character.
 fn parse(bytes: &[u8]) -> Result<Vec<FileLine>, String> {
     let mut lines: Vec<FileLine> = Vec::new();
-    // Some editors begin a file with a mark that it is UTF-8.
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(MARK.as_bytes()).unwrap_or(bytes);
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let refuse = |why: String| Err(format!("line {number}: {why}"));
         let Ok(line) = str::from_utf8(line) else { return refuse("expected UTF-8".to_owned()) };
@@ -71,9 +73,8 @@ fn parse(bytes: &[u8]) -> Result<Vec<FileLine>, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let setting = line.split_once('=').map(|(name, value)| (name.trim_end(), value.trim_start()));
         // Any other name may be a piece of a secret as well.
-        let Some((name, value)) = setting.filter(|(name, _)| is_of_sweep(name)) else {
+        let Some((name, value)) = setting_in(line).filter(|(name, _)| is_of_sweep(name)) else {
             return refuse("expected NAME=VALUE, where NAME is SWEEP_…, DATABASE_URL or DATABASE_URL_FILE".to_owned());
         };
         if let Some(earlier) = lines.iter().find(|line| line.name == name) {
@@ -84,24 +85,26 @@ fn parse(bytes: &[u8]) -> Result<Vec<FileLine>, String> {
     Ok(lines)
 }
 
-/// The text of a file with this value of a setting, or without any; all else stays as it is. A setting that stands
-/// there behind a `#` comes below that line.
+/// The text of a file with this value of a setting, or without any; all else stays as it is, as do the ends of lines.
+/// A setting that stands there behind a `#` comes below that line.
 pub fn edited(text: &str, name: &str, value: Option<&str>) -> String {
-    let is_it = |line: &str| line.split_once('=').is_some_and(|(before, _)| before.trim() == name);
-    let is_offered = |line: &str| line.starts_with(&format!("#{name}="));
-    let new = value.map(|value| format!("{name}={value}"));
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let place = lines.iter().position(|line| is_it(line));
+    let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |text| (MARK, text));
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let place = lines.iter().position(|line| setting_in(line).is_some_and(|(set, _)| set == name));
+    let new = value.map(|value| format!("{name}={value}{end}"));
     match (place, new) {
-        (Some(at), Some(new)) => lines[at] = new,
-        (Some(at), None) => drop(lines.remove(at)),
+        (Some(at), new) => drop(lines.splice(at..=at, new)),
         (None, Some(new)) => {
-            let at = lines.iter().position(|line| is_offered(line)).map_or(lines.len(), |at| at + 1);
-            lines.insert(at, new);
+            if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
+                *last += end;
+            }
+            let offered = lines.iter().position(|line| line.starts_with(&format!("#{name}=")));
+            lines.insert(offered.map_or(lines.len(), |at| at + 1), new);
         }
-        (None, None) => return text.to_owned(),
+        (None, None) => {}
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    mark.to_owned() + &lines.concat()
 }
 
 /// Does the text of a file give the setting this value?
@@ -111,8 +114,14 @@ pub fn has_value(text: &str, name: &str, value: &str) -> bool {
 
 /// The value that the text of a file gives the setting; an empty one is none.
 pub fn value_of<'text>(text: &'text str, name: &str) -> Option<&'text str> {
-    let mut set = text.lines().filter_map(|line| line.split_once('='));
-    set.find(|(before, _)| before.trim() == name).map(|(_, after)| after.trim()).filter(|value| !value.is_empty())
+    let mut set = text.strip_prefix(MARK).unwrap_or(text).lines().filter_map(setting_in);
+    set.find(|(set, _)| *set == name).map(|(_, value)| value).filter(|value| !value.is_empty())
+}
+
+/// The name and the value that a line has, without the spaces around them; none: the line is empty or a comment.
+fn setting_in(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once('=').filter(|_| !line.trim_start().starts_with('#'))?;
+    Some((name.trim(), value.trim()))
 }
 
 /// A line of a file as it may be shown: without the value of a secret.

@@ -11,7 +11,7 @@ use crate::conclusion::{Failure, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::settings::Environment;
 use crate::settings::database::embedded_database;
-use crate::settings::definition::variable;
+use crate::settings::definition::{PREFIX, variable};
 use crate::settings::file::value_of;
 use crate::store::Url;
 
@@ -116,14 +116,15 @@ impl Deployment {
 
     /// The URL that an earlier run has written, or a person; a package leaves an empty file.
     pub fn database_of_before(&self) -> Result<Option<String>> {
-        // A unit names its own file, which comes before the settings.
-        if self.run_by == RunBy::None
-            && let Some(named) = self.secret_of_before("database-url")?
-        {
-            return Ok(Some(named?.trim().to_owned()));
-        }
-        let text = read_before(&self.secret_path("database-url"))?;
-        Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+        let in_settings = self.secret_of_before("database-url")?;
+        let own = read_before(&self.secret_path("database-url"))?;
+        let in_own_file = own.filter(|text| !text.trim().is_empty()).map(Ok);
+        let named = match self.run_by {
+            RunBy::None => in_settings.or(in_own_file),
+            // A unit and a pod name that file, which comes before the settings.
+            RunBy::Systemd | RunBy::Cronjob | RunBy::Helm => in_own_file.or(in_settings),
+        };
+        Ok(named.transpose()?.map(|text| text.trim().to_owned()))
     }
 
     pub fn embedded_database(&self, environment: &Environment) -> Result<String> {
@@ -172,6 +173,11 @@ pub fn variable_of(secret: &str) -> String {
         "database-url" => "DATABASE_URL".to_owned(),
         secret => variable(&secret.replace('-', "_")),
     }
+}
+
+/// The secret of a variable: SWEEP_SLACK_URL is that of `slack-url`.
+pub fn secret_of(variable: &str) -> String {
+    variable.trim_start_matches(PREFIX).to_lowercase().replace('_', "-")
 }
 
 /// A path of a system whose root is this directory.

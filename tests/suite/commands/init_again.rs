@@ -27,6 +27,8 @@ fn every_receiver_of_the_environment_is_set_up() {
         assert!(text.contains("hunter2") && unit.contains(&format!("LoadCredential={secret}:")), "{secret}: {unit}");
     }
     assert!(!unit.contains("slack") && !ran.out.contains("hunter2"), "{ran}");
+    let doctor = ran.out.lines().find(|line| line.contains("sweep doctor")).expect("a command");
+    assert!(doctor.contains(" SWEEP_TEAMS_URL_FILE=") && !doctor.contains("SLACK"), "{ran}");
 }
 
 /// A secret that a person keeps in the settings is read by nobody else afterwards.
@@ -73,6 +75,31 @@ fn the_database_that_the_settings_name_stays(#[case] is_in_a_file: bool) {
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     assert!(ran.out.contains("Left as it was: ") && !ran.out.contains("All is set up"), "{ran}");
     assert_eq!(fs::read_to_string(&settings).expect("a file"), line, "{ran}");
+}
+
+/// P24
+#[test]
+fn the_database_that_the_settings_of_a_service_name_stays() {
+    let (to, mine) = (directory(), World::new(On::Sqlite));
+    let settings = to.path().join("etc/sweep");
+    fs::create_dir_all(&settings).expect("a directory");
+    fs::write(settings.join("sweep.env"), format!("DATABASE_URL={}\n", mine.url)).expect("a file");
+    fs::write(settings.join("database-url"), "").expect("a file");
+    for_systemd(to.path()).run().done();
+    assert_eq!(fs::read_to_string(settings.join("database-url")).expect("a file").trim(), mine.url);
+}
+
+/// Some editors begin a file with a byte order mark, or end its lines by two characters.
+#[test]
+fn settings_keep_the_byte_order_mark_and_the_ends_of_their_lines() {
+    let (to, mine) = (directory(), World::new(On::Sqlite));
+    let settings = to.path().join("sweep.env");
+    fs::write(&settings, format!("\u{FEFF}DATABASE_URL={}\r\n#SWEEP_LOG=warn\r\nSWEEP_STEPS=shadow", mine.url))
+        .expect("a file");
+    init(to.path(), &["--run-by", "none", "--shadow", "on"]).run().done();
+    let expected = "#SWEEP_LOG=warn\r\nSWEEP_STEPS=shadow\r\nSWEEP_SESSIONS=shadow\r\nSWEEP_ISSUES=shadow\r\n";
+    let expected = format!("\u{FEFF}DATABASE_URL={}\r\n{expected}", mine.url);
+    assert_eq!(fs::read_to_string(&settings).expect("a file"), expected);
 }
 
 /// P24
