@@ -47,9 +47,12 @@ pub fn run(flags: &InitFlags, loudness: Loudness, environment: &Environment) -> 
         sweeping::run(dry_run, Format::Table, loudness, &environment)?;
     }
     let written = write_files(&files, &asker)?;
-    let is_whole = has_schema && written != FilesWritten::Declined;
-    print_wrapped(&what_next(&deployment, &answers, is_whole));
-    Ok(if is_whole { Conclusion::Done } else { Conclusion::SomeFailed })
+    if !has_schema || written == FilesWritten::Declined {
+        say("\nNot all of it was done; `sweep init` can be run again.\n");
+        return Ok(Conclusion::SomeFailed);
+    }
+    print_wrapped(&what_next(&deployment, &answers));
+    Ok(Conclusion::Done)
 }
 
 /// Shows what a migration would do, and does it after a yes. Is there a schema then?

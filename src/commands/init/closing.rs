@@ -2,17 +2,17 @@
 
 use super::answers::SetupAnswers;
 use super::deployed::{PROGRAM, program_of_service};
-use super::deployment::{Deployment, OF_SERVICES};
+use super::deployment::{Deployment, OF_SERVICES, secret_of};
 use crate::cli::RunBy;
+use crate::settings::file::variables;
 use crate::store::Url;
 use crate::text::redact;
 
-/// What a person does then.
-pub fn what_next(deployment: &Deployment, answers: &SetupAnswers, is_whole: bool) -> String {
-    let begin = if is_whole { "\nAll is set up." } else { "\nNot all of it was done; `sweep init` can be run again." };
+/// What a person does then, if all was done.
+pub fn what_next(deployment: &Deployment, answers: &SetupAnswers) -> String {
     let to = shell_words::quote(&deployment.to.to_string_lossy()).into_owned();
-    let (env, url) = (deployment.settings_path(), deployment.secret_path("database-url"));
-    let (env, url) = (env.display(), url.display());
+    let env = deployment.settings_path();
+    let env = env.display();
     let lines: Vec<String> = match deployment.run_by {
         RunBy::Systemd => {
             let is_new = !deployment.is_packaged || !answers.secrets.is_empty();
@@ -20,7 +20,7 @@ pub fn what_next(deployment: &Deployment, answers: &SetupAnswers, is_whole: bool
             let rest = [
                 "systemctl enable --now sweep.timer".to_owned(),
                 "systemctl start sweep && journalctl -u sweep -n 20     # the first sweep".to_owned(),
-                format!("DATABASE_URL_FILE={url} sweep doctor --config {env}"),
+                format!("{}sweep doctor --config {env}", secrets_named(deployment)),
             ];
             reload.into_iter().chain(rest).collect()
         }
@@ -42,7 +42,17 @@ pub fn what_next(deployment: &Deployment, answers: &SetupAnswers, is_whole: bool
     };
     let lines: String = lines.iter().map(|line| format!("  {}\n", redact(line))).collect();
     let advice: String = advice(deployment, answers).iter().map(|advice| format!("\n{advice}\n")).collect();
-    format!("{begin} What comes next:\n\n{lines}{advice}")
+    format!("\nAll is set up. What comes next:\n\n{lines}{advice}")
+}
+
+/// The files of a service's secrets, which its units name, in the variables of a command by hand.
+fn secrets_named(deployment: &Deployment) -> String {
+    let all = ["DATABASE_URL_FILE".to_owned()].into_iter().chain(variables());
+    all.filter_map(|variable| {
+        let path = deployment.secret_path(&secret_of(variable.strip_suffix("_FILE")?));
+        path.exists().then(|| format!("{variable}={} \\\n    ", path.display()))
+    })
+    .collect()
 }
 
 fn advice(deployment: &Deployment, answers: &SetupAnswers) -> Vec<String> {

@@ -247,6 +247,7 @@ fn each_step_may_be_declined(#[case] schema: &str, #[case] write: &str, #[case] 
     assert_eq!(to.path().join("new.db").exists(), database, "{text}");
     assert_eq!(to.path().join("files").exists(), written, "{text}");
     assert_eq!(text.contains("Dry run of "), database, "{text}");
+    assert_eq!(text.contains("What comes next"), database && written, "{text}");
 }
 
 #[test]
