@@ -27,10 +27,7 @@ use crate::store::work::outbox::{Destination, Event, Subscriptions};
 
 pub use client::{HttpClient, HttpMessage, SendError, Target, http_config};
 pub use deliver::{Delivered, deliver};
-pub use email::MailRoute;
-pub use pagerduty::PagerDuty;
 pub use route::NotifyRoute;
-pub use slack::Chat;
 pub use webhook::Secret;
 
 /// The destinations, and the events of which they are notified. By default there are none.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
@@ -18,7 +19,7 @@ use crate::store::read::overview::{Cursor, PageRequest};
 use crate::store::work::candidates::Shard;
 use crate::store::work::exemptions::Exempts;
 pub use crate::store::work::exemptions::Until;
-use crate::store::work::outbox::Event;
+use crate::store::work::outbox::{Destination, Event};
 use crate::store::work::runs::RunEnd;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
@@ -274,6 +275,15 @@ pub const HOST: Choice<&str> = Choice(folders::names, |name| name);
 pub const RUN_END: Choice<RunEnd> = Choice::all();
 /// What a host is verified by.
 pub const CHECK: Choice<Promise> = Choice::all();
+/// Where people can be notified; none: nowhere.
+pub const NOTIFIED: Choice<Option<Destination>> = Choice(
+    || {
+        static ALL: LazyLock<Vec<Option<Destination>>> =
+            LazyLock::new(|| Destination::ALL.iter().copied().map(Some).chain([None]).collect());
+        &ALL
+    },
+    |destination| destination.map_or("none", Destination::name),
+);
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const LISTENING: Choice<ListenMode> = Choice::all();

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::parse::{Choice, HOST, SWITCH};
+use crate::parse::{Choice, HOST, NOTIFIED, SWITCH};
+use crate::store::work::outbox::Destination;
 
 #[derive(Debug, Args)]
 pub struct InitFlags {
@@ -45,21 +46,10 @@ pub enum RunBy {
     None,
 }
 
-/// Where people are notified of what needs them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Notified {
-    /// Slack, or a chat that is like it.
-    Slack,
-    Teams,
-    Email,
-    Pagerduty,
-    Webhook,
-    None,
-}
+/// The destination at which people are notified; none: nobody is.
+pub type Notified = Option<Destination>;
 
 const RUN_BY: Choice<RunBy> = Choice::all();
-const NOTIFIED: Choice<Notified> = Choice::all();
 
 impl RunBy {
     pub fn name(self) -> &'static str {
@@ -68,17 +58,5 @@ impl RunBy {
 
     pub fn read(word: &str) -> Result<RunBy, String> {
         RUN_BY.parse(word)
-    }
-}
-
-impl Notified {
-    pub const ALL: &[Notified] = <Notified as strum::VariantArray>::VARIANTS;
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    pub fn read(word: &str) -> Result<Notified, String> {
-        NOTIFIED.parse(word)
     }
 }

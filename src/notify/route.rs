@@ -21,6 +21,27 @@ pub enum NotifyRoute {
 }
 
 impl NotifyRoute {
+    /// Parses and checks the URL of a destination. `key`: what the posts to a webhook are signed with.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, without the URL itself.
+    pub fn parse(
+        destination: Destination,
+        url: &str,
+        private: bool,
+        key: Option<Secret>,
+    ) -> Result<NotifyRoute, String> {
+        Ok(match destination {
+            Destination::Slack => NotifyRoute::Slack(Chat::parse(url, private)?),
+            Destination::Teams => NotifyRoute::Teams(Target::parse(url, private)?),
+            Destination::Email => NotifyRoute::Email(MailRoute::parse(url, private)?),
+            Destination::PagerDuty => NotifyRoute::PagerDuty(PagerDuty::parse(url, private)?),
+            Destination::Webhook => {
+                NotifyRoute::Webhook(Target::parse(url, private)?, key.ok_or("nothing to sign its posts with")?)
+            }
+        })
+    }
+
     pub fn destination(&self) -> Destination {
         match self {
             NotifyRoute::Slack(_) => Destination::Slack,

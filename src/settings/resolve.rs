@@ -11,12 +11,13 @@ use secrecy::ExposeSecret;
 use tracing::warn;
 
 use super::database::{LISTEN_URL, find_databases, listen_url, pooler_at};
+use super::definition::variable;
 use super::environment::{Environment, SetIn};
 use super::table;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
 use crate::daemon::{DaemonOptions, REACTED_TO};
-use crate::notify::{Chat, MailRoute, Notify, NotifyRoute, PagerDuty, Secret, Target};
+use crate::notify::{Notify, NotifyRoute, Secret, Target};
 use crate::page::{PageOptions, Viewed};
 use crate::parse::{self, KINDS, List, ListEntry, LogFormat, listed};
 use crate::rules::{Kind, Policy};
@@ -25,6 +26,7 @@ use crate::store::connect::databases::Databases;
 use crate::store::connect::listen::ListenMode;
 use crate::store::connect::open::Url;
 use crate::store::work::candidates::Shard;
+use crate::store::work::outbox::Destination;
 use crate::sweep::plan::Plan;
 use crate::sweep::{KindMode, Options, Selection};
 use crate::text::redact;
@@ -33,7 +35,7 @@ use crate::{files, metrics};
 /// A subject takes about 400 bytes: room for 40,000 of them.
 const PLAN_BYTES_MAX: u64 = 16 << 20;
 
-const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
+pub const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
 const PAGE_TOKEN: &str = "SWEEP_PAGE_TOKEN";
 
 /// What a sweep by hand goes by.
@@ -218,44 +220,42 @@ pub fn log(environment: &Environment) -> Result<(Option<String>, LogFormat)> {
 pub fn notify(environment: &Environment) -> Result<Notify> {
     let private = table::notify_private(environment)?.unwrap_or_default();
     let events = table::notify_on(environment)?.unwrap_or_default();
-    let target = |name: &str| destination(environment, name, private, Target::parse);
-    let webhook = match (target("SWEEP_WEBHOOK_URL")?, environment.secret(WEBHOOK_SECRET)?) {
-        (None, _) => None,
-        (Some(_), None) => {
-            let why = "what is not signed could come from anybody";
-            return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
-        }
-        (Some(target), Some(secret)) => {
-            // The reason stands behind no colon: there a secret would not be shown.
-            let holder = environment.origin(WEBHOOK_SECRET);
-            let refuse = |why| config(format!("what {holder} holds is refused: {why}"));
-            Some(NotifyRoute::Webhook(target, Secret::parse(secret.expose_secret()).map_err(refuse)?))
-        }
-    };
     let events = listed(&events, &Notify::USUAL_EVENTS);
-    let routes = [
-        destination(environment, "SWEEP_SLACK_URL", private, Chat::parse)?.map(NotifyRoute::Slack),
-        target("SWEEP_TEAMS_URL")?.map(NotifyRoute::Teams),
-        destination(environment, "SWEEP_EMAIL_URL", private, MailRoute::parse)?.map(NotifyRoute::Email),
-        destination(environment, "SWEEP_PAGERDUTY_URL", private, PagerDuty::parse)?.map(NotifyRoute::PagerDuty),
-        webhook,
-    ];
+    let routes = Destination::ALL.iter().map(|destination| route(environment, *destination, private));
     Ok(Notify {
-        routes: routes.into_iter().flatten().collect(),
-        ping: target("SWEEP_PING_URL")?,
+        routes: routes.filter_map(Result::transpose).collect::<Result<_>>()?,
+        ping: at(environment, "SWEEP_PING_URL", |url| Target::parse(url, private))?,
         events: events.ok_or_else(|| config(format!("SWEEP_NOTIFY_ON: {NOTHING_IS_LEFT}")))?,
     })
 }
 
-/// The destination at the URL that a secret holds.
-fn destination<T>(
-    environment: &Environment,
-    name: &str,
-    private: bool,
-    parse: fn(&str, bool) -> Result<T, String>,
-) -> Result<Option<T>> {
+/// The setting that says where a destination is.
+pub fn url_of(destination: Destination) -> String {
+    variable(&format!("{}_url", destination.name()))
+}
+
+fn route(environment: &Environment, destination: Destination, private: bool) -> Result<Option<NotifyRoute>> {
+    let name = url_of(destination);
+    let is_signed = destination == Destination::Webhook && environment.secret(&name)?.is_some();
+    let key = if is_signed { Some(webhook_key(environment)?) } else { None };
+    at(environment, &name, |url| NotifyRoute::parse(destination, url, private, key))
+}
+
+fn webhook_key(environment: &Environment) -> Result<Secret> {
+    let secret = environment.secret(WEBHOOK_SECRET)?.ok_or_else(|| {
+        let why = "what is not signed could come from anybody";
+        config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}"))
+    })?;
+    // The reason stands behind no colon: there a secret would not be shown.
+    let holder = environment.origin(WEBHOOK_SECRET);
+    let refuse = |why| config(format!("what {holder} holds is refused: {why}"));
+    Ok(Secret::parse(secret.expose_secret()).map_err(refuse)?)
+}
+
+/// What is at the URL that a secret holds.
+fn at<T>(environment: &Environment, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {
     let Some(url) = environment.secret(name)? else { return Ok(None) };
-    let parsed = parse(url.expose_secret(), private);
+    let parsed = parse(url.expose_secret());
     parsed.map(Some).map_err(|why| config(format!("{}: {why}", environment.origin(name))).into())
 }
 

@@ -2,19 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 
-use super::deployment::{Deployment, OF_SERVICES, plain_path};
+use super::deployment::{Deployment, OF_SERVICES, plain_path, secret_of};
 use super::planned::refuse_place;
 use super::questions::Asker;
 use crate::cli::{InitFlags, Notified};
 use crate::conclusion::{config, usage};
 use crate::files;
-use crate::notify::{Chat, MailRoute, PagerDuty, Secret, Target};
-use crate::parse::SWITCH;
+use crate::notify::{NotifyRoute, Secret};
+use crate::parse::{NOTIFIED, SWITCH};
 use crate::settings::Environment;
 use crate::settings::database::named_text;
+use crate::settings::definition::KnownSetting;
+use crate::settings::resolve::{WEBHOOK_SECRET, url_of};
+use crate::settings::table::find;
 use crate::store::Url;
+use crate::store::work::outbox::Destination;
 
 pub struct SetupAnswers {
     /// The database here and now.
@@ -24,7 +28,7 @@ pub struct SetupAnswers {
     /// Whether to begin in shadow; none: as the settings have it that are there.
     pub shadow: Option<bool>,
     /// The secrets besides the database's URL: the name of the file of each, and its text.
-    pub secrets: Vec<(&'static str, String)>,
+    pub secrets: Vec<(String, String)>,
     /// The folder of a host that is not built in, where each sweep needs it.
     pub host_dir: Option<PathBuf>,
 }
@@ -110,63 +114,42 @@ pub fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String
 
 /// The secrets of the receivers: of the one that the flag names, else of all in the environment, else of the one that a
 /// person names and types.
-fn choose_receivers(
-    flag: Option<Notified>,
-    environment: &Environment,
-    asker: &Asker,
-) -> Result<Vec<(&'static str, String)>> {
+fn choose_receivers(flag: Option<Notified>, environment: &Environment, asker: &Asker) -> Result<Vec<(String, String)>> {
     let mut wanted: Vec<Notified> = flag.into_iter().collect();
     if flag.is_none() {
-        for &receiver in Notified::ALL {
-            let Some((_, variable, ..)) = address_of(receiver) else { continue };
-            if environment.secret_text(variable)?.is_some() {
-                wanted.push(receiver);
-            }
+        for destination in Destination::ALL {
+            wanted.extend(environment.secret(&url_of(*destination))?.map(|_| Some(*destination)));
         }
     }
     if wanted.is_empty() {
-        let names = Notified::ALL.iter().map(|receiver| receiver.name()).collect::<Vec<_>>().join(", ");
+        let names = NOTIFIED.names().collect::<Vec<_>>().join(", ");
         let question = format!("Who is notified when work needs a person: {names}?");
-        wanted.push(asker.answer(&question, Notified::None.name(), Notified::read)?);
+        wanted.push(asker.answer(&question, NOTIFIED.name(None), |answer| NOTIFIED.parse(answer))?);
     }
-    let found = |file, name: &str, question: &str, read: &dyn Fn(&str) -> Result<(), String>| {
-        let read = |text: &str| read(text).map(|()| text.to_owned());
-        let asked = || asker.secret(question, &format!("{name} or {name}_FILE"), read);
-        let given = |text: String| read(&text).map_err(|why| config(format!("{name}: {why}")).into());
-        Ok::<_, Error>((file, environment.secret_text(name)?.map_or_else(asked, given)?))
-    };
     let mut secrets = Vec::new();
-    for receiver in wanted {
-        let Some((file, variable, question, read)) = address_of(receiver) else { continue };
-        secrets.push(found(file, variable, question, &read)?);
-        if receiver == Notified::Webhook {
-            let read = |text: &str| Secret::parse(text).map(drop).map_err(|why| why.to_string());
-            secrets.push(found("webhook-secret", "SWEEP_WEBHOOK_SECRET", "What its posts are signed with", &read)?);
+    for destination in wanted.into_iter().flatten() {
+        let mut key = None;
+        if destination == Destination::Webhook {
+            let (secret, signing) = choose_secret(WEBHOOK_SECRET, environment, asker, Secret::parse)?;
+            secrets.push(secret);
+            key = Some(signing);
         }
+        let check = |url: &str| NotifyRoute::parse(destination, url, true, key.clone());
+        secrets.push(choose_secret(&url_of(destination), environment, asker, check)?.0);
     }
     Ok(secrets)
 }
 
-/// The file of its address, the variable, the question, and what the address must be; none: nobody is notified.
-fn address_of(receiver: Notified) -> Option<ReceiverAddress> {
-    Some(match receiver {
-        Notified::Slack => ("slack-url", "SWEEP_SLACK_URL", "The URL of the chat's incoming webhook", |url| {
-            Chat::parse(url, true).map(drop)
-        }),
-        Notified::Teams => {
-            ("teams-url", "SWEEP_TEAMS_URL", "The URL of the workflow", |url| Target::parse(url, true).map(drop))
-        }
-        Notified::Email => {
-            ("email-url", "SWEEP_EMAIL_URL", "The URL of the mail server", |url| MailRoute::parse(url, true).map(drop))
-        }
-        Notified::Pagerduty => ("pagerduty-url", "SWEEP_PAGERDUTY_URL", "The URL with the routing key", |url| {
-            PagerDuty::parse(url, true).map(drop)
-        }),
-        Notified::Webhook => {
-            ("webhook-url", "SWEEP_WEBHOOK_URL", "The webhook's URL", |url| Target::parse(url, true).map(drop))
-        }
-        Notified::None => return None,
-    })
+/// The name of a secret's file and its text, which the environment has or a person types, and what was read of it.
+fn choose_secret<T>(
+    name: &str,
+    environment: &Environment,
+    asker: &Asker,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<((String, String), T)> {
+    let read = |text: &str| read(text).map(|what| ((secret_of(name), text.to_owned()), what));
+    match environment.secret_text(name)? {
+        Some(text) => read(&text).map_err(|why| config(format!("{name}: {why}")).into()),
+        None => asker.secret(&find(name).map(KnownSetting::help).unwrap_or_default(), name, read),
+    }
 }
-
-type ReceiverAddress = (&'static str, &'static str, &'static str, fn(&str) -> Result<(), String>);

@@ -26,26 +26,26 @@ pub const PROGRAM: &str = "/usr/local/bin/sweep";
 
 /// All files, in the order in which they are shown.
 pub fn files(deployment: &Deployment, answers: &SetupAnswers) -> Result<Vec<PlannedFile>> {
-    let mut secrets = vec![("database-url", answers.database_url.clone())];
+    let mut secrets = vec![("database-url".to_owned(), answers.database_url.clone())];
     secrets.extend(answers.secrets.iter().cloned());
     if deployment.run_by == RunBy::None {
         secrets = not_named(deployment, secrets)?;
     }
-    let secret = |(name, text): &(&str, String)| {
+    let secret = |(name, text): &(String, String)| {
         PlannedFile::plan(deployment.secret_path(name), Nature::Secret, |_| format!("{text}\n"))
     };
     let mut files = vec![settings(deployment, answers, &secrets)?];
     files.extend(secrets.iter().map(secret).collect::<Result<Vec<_>>>()?);
-    let names: Vec<&str> = answers.secrets.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = answers.secrets.iter().map(|(name, _)| name.as_str()).collect();
     files.extend(deployed(deployment, &names)?);
     Ok(files)
 }
 
 /// The secrets but those that the settings of before name as they are: these stay where they are.
-fn not_named(deployment: &Deployment, mut secrets: Vec<(&'static str, String)>) -> Result<Vec<(&'static str, String)>> {
+fn not_named(deployment: &Deployment, mut secrets: Vec<(String, String)>) -> Result<Vec<(String, String)>> {
     for at in (0..secrets.len()).rev() {
         let (name, text) = &secrets[at];
-        let is_it = |before: &str| match *name {
+        let is_it = |before: &str| match name.as_str() {
             "database-url" => read_database(before, deployment).is_ok_and(|(_, before)| before == *text),
             _ => before.trim() == text.trim(),
         };
@@ -57,7 +57,7 @@ fn not_named(deployment: &Deployment, mut secrets: Vec<(&'static str, String)>) 
 }
 
 /// The settings: what is there, or else as `deploy/` has them, with what was answered.
-fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(&str, String)]) -> Result<PlannedFile> {
+fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(String, String)]) -> Result<PlannedFile> {
     let template = match deployment.run_by {
         RunBy::Systemd => SETTINGS.to_owned(),
         RunBy::None => SETTINGS.replace(SETTINGS_PLACE, &deployment.place().to_string_lossy()),

@@ -52,13 +52,14 @@ impl Asker {
         }
     }
 
-    /// A secret, which is not shown while somebody types it; `instead`: what says it where nobody is asked.
-    pub fn secret<T>(&self, question: &str, instead: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T> {
+    /// The secret `name`, which is not shown while somebody types it.
+    pub fn secret<T>(&self, question: &str, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T> {
         if self.is_yes {
-            return Err(usage(format!("{question}: set {instead}, since a secret is on no command line")).into());
+            let why = "since a secret is on no command line";
+            return Err(usage(format!("{question}: set {name} or {name}_FILE, {why}")).into());
         }
         loop {
-            let answer = self.given(ask_unseen(&format!("{question} (not shown): "), &self.cancel))?;
+            let answer = self.given(ask_unseen(&format!("{question}: {name} (not shown): "), &self.cancel))?;
             match read(&answer) {
                 Ok(value) => return Ok(value),
                 Err(why) => prompt(&format!("  {why}\n")),
