@@ -4,6 +4,7 @@
     deploy.py chart KUSTOMIZED CHARTED  the same objects, but for what only a chart has
     deploy.py runbooks RULES PAGE       every alert's link is whole, and leads to a heading
     deploy.py expressions DASHBOARD     its queries as rules, for promtool to parse
+    deploy.py step WORKFLOW JOB NAME    the script of a step of a workflow
 """
 
 import difflib
@@ -120,4 +121,8 @@ def expressions(dashboard):
     yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}, sys.stdout)
 
 
-{"chart": chart, "kubernetes": kubernetes, "runbooks": runbooks, "expressions": expressions}[sys.argv[1]](*sys.argv[2:])
+def step(workflow, job, name):
+    print(*(it["run"] for it in objects(workflow)[0]["jobs"][job]["steps"] if it.get("name") == name))
+
+
+{"chart": chart, "kubernetes": kubernetes, "runbooks": runbooks, "expressions": expressions, "step": step}[sys.argv[1]](*sys.argv[2:])
