@@ -110,10 +110,8 @@ containers:
 name: {{ include "sweep.name" . }}-{{ .suffix }}
 namespace: {{ .Release.Namespace }}
 labels: {{- include "sweep.labels" . | nindent 2 }}
-{{- if .Values.migrate.hook }}
 annotations:
   helm.sh/hook: pre-install,pre-upgrade
   helm.sh/hook-delete-policy: before-hook-creation
   helm.sh/hook-weight: {{ .weight | quote }}
-{{- end }}
 {{- end }}
