@@ -100,6 +100,9 @@ containers:
         valueFrom:
           secretKeyRef: { name: {{ $.Values.secret }}, key: {{ . }}, optional: true }
       {{- end }}
+      - name: OTEL_EXPORTER_OTLP_HEADERS
+        valueFrom:
+          secretKeyRef: { name: {{ .Values.secret }}, key: otlp-headers, optional: true }
     {{- with .Values.volumeMounts }}
     volumeMounts: {{ toJson . }}
     {{- end }}
