@@ -84,7 +84,7 @@ check-deploy: ## Check deploy/ with the tools that know such files
 
 components: ## List what the program is built from, in CycloneDX's format: target/sweep.cdx.json
 	@tests/prerequisites build
-	@cargo cyclonedx --version >/dev/null 2>&1 || cargo install --locked cargo-cyclonedx@0.5.9
+	@cargo cyclonedx --version >/dev/null 2>&1 || tests/fetch cargo-cyclonedx cargo install --quiet --debug --locked cargo-cyclonedx@0.5.9
 	@cargo cyclonedx --quiet --features dist --format json --spec-version 1.5 --override-filename sweep.cdx
 	@mkdir -p target && mv sweep.cdx.json target/
 
