@@ -151,8 +151,7 @@ create table {{ own }}notifications (
 create index {{ own }}notifications_created_at on {{ own }}notifications (created_at);
 create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;
 create index {{ own }}notifications_message on {{ own }}notifications (message_id) where delivered_at is null and dead_at is null;
-create index {{ own }}notifications_of_incident on {{ own }}notifications (destination, kind, part, subject_id, created_at)
-    where delivered_at is null and dead_at is null;
+create index {{ own }}notifications_of_incident on {{ own }}notifications (destination, kind, part, subject_id, created_at);
 create index {{ own }}notifications_dead on {{ own }}notifications (dead_at) where dead_at is not null;
 create index {{ own }}notifications_of_guard on {{ own }}notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index {{ own }}notifications_of_wakes on {{ own }}notifications (destination, part, created_at, id) where event = 'wakes_stuck';

@@ -360,6 +360,10 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     }
     let oldest = new!().filter(is_due(now)).order((notifications::created_at, notifications::id)).limit(AT_ONCE_MAX);
     let oldest: Vec<(Id, String)> = oldest.select((notifications::id, notifications::event)).load(db)?;
+    if !destination.takes_many() {
+        let recovered = oldest.iter().filter(|(_, event)| event == Event::Recovered.name()).map(|(id, _)| id);
+        settle_without_incident(db, destination, &recovered.collect::<Vec<_>>(), now)?;
+    }
     for &first in Event::ALL {
         let is_of_group = |event: &str| Event::parse(event).and_then(Event::group) == Some(first);
         let group: Vec<&Id> = oldest.iter().filter(|(_, event)| is_of_group(event)).map(|(id, _)| id).collect();
@@ -370,6 +374,20 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     }
     let alone = new!().filter(notifications::id.eq_any(oldest.iter().map(|(id, _)| id)));
     diesel::update(alone).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
+}
+
+/// Has those of these recoveries not sent that resolve nothing: of their subjects the destination has never been told.
+fn settle_without_incident(db: &mut Db, to: Destination, recovered: &[&Id], now: DateTime<Utc>) -> QueryResult<()> {
+    use notifications::{destination, event, id, kind, part, subject_id};
+    let opened = diesel::alias!(notifications as opened);
+    let incident = opened
+        .filter(opened.field(destination).eq(destination))
+        .filter(opened.field(kind).eq(kind))
+        .filter(opened.field(part).eq(part))
+        .filter(opened.field(subject_id).eq(subject_id))
+        .filter(opened.field(event).ne(Event::Recovered.name()));
+    let without = waiting!(to).filter(id.eq_any(recovered)).filter(not(exists(incident)));
+    diesel::update(without).set(notifications::delivered_at.eq(Some(Instant(now)))).execute(db).map(drop)
 }
 
 /// The length of an error that is kept, in characters: a receiver may have chosen its words.

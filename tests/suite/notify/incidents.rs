@@ -45,6 +45,22 @@ on_each_database! {
         assert!(field(payload, "summary").starts_with("sweep: step Launch #1 needs a person: "), "{payload}");
     }
 
+    fn a_recovery_of_which_nobody_was_told_before_is_not_sent(world) {
+        let receiver = Receiver::answering(Answer::Status(202));
+        let settings = notifying(world, &receiver);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.sweep_as(&settings.sweep);
+        world.run("update wakes set status = 'completed'");
+        world.set("issues", &issue, "status = 'done'");
+        world.sweep_as(&settings.sweep);
+        assert_eq!(world.texts("event", "notifications"), [Some("recovered".to_owned())]);
+
+        assert_eq!(deliver(&settings), Delivered::default());
+
+        assert_eq!((receiver.received().len(), world.pending()), (0, 0));
+    }
+
     fn many_at_once_are_one_incident_each(world) {
         let receiver = Receiver::answering(Answer::Status(202));
         let settings = notifying(world, &receiver);
