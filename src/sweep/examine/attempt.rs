@@ -152,7 +152,7 @@ impl<'a, S: Subject> Attempt<'a, S> {
         let is_lost = matches!(end, Err(Abort::Lost(_)));
         let lost = is_lost.then_some(Lost::Connection);
         let left = |examined| Examination { examined, refusal: None, is_committed: false, lost };
-        let entry = entry_id.clone();
+        let recorded = (!span.is_disabled()).then(|| entry_id.clone());
         let examination = match (stage, end) {
             (Stage::Written, Ok(())) => {
                 wake.into_iter().for_each(Reservation::keep);
@@ -171,7 +171,9 @@ impl<'a, S: Subject> Attempt<'a, S> {
             (Stage::Refused(refusal), _) => Examination { refusal: Some(refusal), ..left(decided) },
             (stage, _) => left(leave(stage, decided, context)),
         };
-        logs::fill_in(&span, &examination.examined, &entry);
+        if let Some(entry_id) = recorded {
+            logs::fill_in(&span, &examination.examined, &entry_id);
+        }
         examination
     }
 }
