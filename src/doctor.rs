@@ -8,7 +8,7 @@ mod file;
 mod schema;
 mod work;
 
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::notify::{Notify, trial};
 use crate::store::Url;
 use crate::store::connect::databases::Found;
@@ -25,7 +25,10 @@ pub fn examine(found: &Found, pooler: Option<&str>, options: &DoctorOptions) -> 
     let reached = match database::reach(&found.url, &options.timeouts) {
         Ok(reached) => reached,
         Err(error) => {
-            let advice = "see the section SweepDatabaseDown of docs/runbook.md";
+            let advice = match conclusion_of(&error) {
+                Conclusion::Config => "name another database by DATABASE_URL, or set this one up: `sweep init`",
+                _ => "see the section SweepDatabaseDown of docs/runbook.md",
+            };
             checkups.push(CheckUp::failed(CheckName::Connection, &error, advice));
             return Diagnosis::of(None, checkups);
         }

@@ -84,7 +84,8 @@ fn check_server(server: &ServerState) -> CheckUp {
 }
 
 fn check_tls(server: &ServerState, url: &Url) -> CheckUp {
-    let spoken = server.tls.as_deref().unwrap_or("not encrypted");
+    // Behind a pooler this is the pooler's own connection.
+    let spoken = server.tls.as_deref().unwrap_or("not encrypted, as the server sees it");
     let Some(conninfo) = url.conninfo() else { return CheckUp::ok(CheckName::Tls, spoken) };
     if let Some(sslmode) = conninfo.unverified() {
         let found = format!("{spoken}, and others on the way could answer in the server's place (sslmode={sslmode})");
@@ -92,16 +93,15 @@ fn check_tls(server: &ServerState, url: &Url) -> CheckUp {
         return CheckUp::warning(CheckName::Tls, found, advice);
     }
     let places = conninfo.places();
-    if server.is_by_socket || places.contains(&ServerPlace::Socket) {
-        return CheckUp::ok(CheckName::Tls, "none is needed: a Unix socket of this machine");
-    }
-    match places.contains(&ServerPlace::Remote) {
-        true => CheckUp::ok(CheckName::Tls, format!("{spoken}, and the server proves who it is (sslmode=verify-full)")),
-        false => CheckUp::ok(
-            CheckName::Tls,
-            format!("{spoken}: the server is on this machine, or libpq's own files name it"),
-        ),
-    }
+    let version = server.tls.as_ref().map(|version| format!("{version}, and "));
+    let found = if places.contains(&ServerPlace::Remote) {
+        format!("{}the server proves who it is (sslmode=verify-full)", version.unwrap_or_default())
+    } else if server.is_by_socket || places.contains(&ServerPlace::Socket) {
+        "none is needed: a Unix socket of this machine".to_owned()
+    } else {
+        format!("{spoken}: the server is on this machine, or libpq's own files name it")
+    };
+    CheckUp::ok(CheckName::Tls, found)
 }
 
 /// Two connections that are open at once are answered by one process where a pooler lends it for a transaction.

@@ -159,7 +159,7 @@ impl CheckUp {
 }
 
 impl Diagnosis {
-    pub(super) fn of(host: Option<String>, checkups: Vec<CheckUp>) -> Diagnosis {
+    pub fn of(host: Option<String>, checkups: Vec<CheckUp>) -> Diagnosis {
         let mark = checkups.iter().map(|checkup| checkup.mark).max().unwrap_or(CheckMark::Ok);
         Diagnosis { schema: SCHEMA, mark, host, checkups }
     }

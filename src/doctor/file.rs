@@ -26,9 +26,6 @@ fn check_rights(path: &Path, directory: &Path) -> CheckUp {
     const NAME: CheckName = CheckName::File;
     let shown = path.display();
     let files_page = "see the section Files of docs/operating.md";
-    if let Err(why) = files::is_private(path) {
-        return CheckUp::warning(NAME, format!("{shown}: {why}"), format!("sweep as the file's owner: {files_page}"));
-    }
     if files::is_writable_by_others(path) {
         let advice = format!("chmod go-w {}", shell_words::quote(&path.to_string_lossy()));
         return CheckUp::warning(NAME, format!("{shown}: others may write to it"), advice);

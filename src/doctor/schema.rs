@@ -95,7 +95,7 @@ fn check_listening(host: &Arc<Host>, url: &Url, options: &DoctorOptions) -> Chec
     let silence =
         url.ask(&options.timeouts, move |url| url.connect(Access::ReadOnly)?.look(|db| refuse_silence(db, &host)));
     match (silence, options.listen) {
-        (Ok(()), _) => CheckUp::ok(CheckName::Listening, "the host tells of runs that end, and a daemon hears of them"),
+        (Ok(()), _) => CheckUp::ok(CheckName::Listening, "the host tells of runs that end: a daemon can hear of them"),
         (Err(error), ListenMode::On) => {
             CheckUp::failed(CheckName::Listening, &error, "see the section Runs that end of docs/daemon.md")
         }

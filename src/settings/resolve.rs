@@ -218,13 +218,12 @@ pub fn log(environment: &Environment) -> Result<(Option<String>, LogFormat)> {
 
 /// Reads who is notified of what.
 pub fn notify(environment: &Environment) -> Result<Notify> {
-    let private = table::notify_private(environment)?.unwrap_or_default();
     let events = table::notify_on(environment)?.unwrap_or_default();
     let events = listed(&events, &Notify::USUAL_EVENTS);
-    let routes = Destination::ALL.iter().map(|destination| route(environment, *destination, private));
+    let routes = Destination::ALL.iter().map(|destination| route(environment, *destination));
     Ok(Notify {
         routes: routes.filter_map(Result::transpose).collect::<Result<_>>()?,
-        ping: at(environment, "SWEEP_PING_URL", |url| Target::parse(url, private))?,
+        ping: ping(environment)?,
         events: events.ok_or_else(|| config(format!("SWEEP_NOTIFY_ON: {NOTHING_IS_LEFT}")))?,
     })
 }
@@ -234,11 +233,21 @@ pub fn url_of(destination: Destination) -> String {
     variable(&format!("{}_url", destination.name()))
 }
 
-fn route(environment: &Environment, destination: Destination, private: bool) -> Result<Option<NotifyRoute>> {
+/// The receivers that are set, but for those that cannot be used.
+pub fn usable_receivers(environment: &Environment) -> Notify {
+    let routes = Destination::ALL.iter().filter_map(|destination| route(environment, *destination).ok().flatten());
+    Notify { routes: routes.collect(), ping: ping(environment).ok().flatten(), ..Notify::default() }
+}
+
+fn ping(environment: &Environment) -> Result<Option<Target>> {
+    at(environment, "SWEEP_PING_URL", Target::parse)
+}
+
+fn route(environment: &Environment, destination: Destination) -> Result<Option<NotifyRoute>> {
     let name = url_of(destination);
     let is_signed = destination == Destination::Webhook && environment.secret(&name)?.is_some();
     let key = if is_signed { Some(webhook_key(environment)?) } else { None };
-    at(environment, &name, |url| NotifyRoute::parse(destination, url, private, key))
+    at(environment, &name, |url, private| NotifyRoute::parse(destination, url, private, key))
 }
 
 fn webhook_key(environment: &Environment) -> Result<Secret> {
@@ -252,10 +261,15 @@ fn webhook_key(environment: &Environment) -> Result<Secret> {
     Ok(Secret::parse(secret.expose_secret()).map_err(refuse)?)
 }
 
-/// What is at the URL that a secret holds.
-fn at<T>(environment: &Environment, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {
+/// What is at the URL that a secret holds; the second of the arguments says whether that may be in a private network.
+fn at<T>(
+    environment: &Environment,
+    name: &str,
+    parse: impl FnOnce(&str, bool) -> Result<T, String>,
+) -> Result<Option<T>> {
+    let private = table::notify_private(environment)?.unwrap_or_default();
     let Some(url) = environment.secret(name)? else { return Ok(None) };
-    let parsed = parse(url.expose_secret());
+    let parsed = parse(url.expose_secret(), private);
     parsed.map(Some).map_err(|why| config(format!("{}: {why}", environment.origin(name))).into())
 }
 

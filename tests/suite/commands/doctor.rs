@@ -121,6 +121,7 @@ fn a_role_that_may_only_read_is_enough() {
     let role = Role::new();
     let ran = doctor(&role.at(&world.url)).run();
     assert_found(&ran, CONFIG, "schema", "problem", "lacks rights: USAGE on schema sweep");
+    assert!(checkup(&ran, "schema").2.contains("role.sql"), "{ran}");
     assert!(!ran.out.contains("secret"), "{ran}");
 }
 
@@ -182,18 +183,21 @@ fn a_schema_that_is_missing_behind_broken_or_altered_is_a_problem() {
     let (_directory, _, empty) = new_file();
     assert_found(&doctor(&empty).run(), CONFIG, "schema", "problem", "run `sweep migrate`");
 
-    let broken = |change: &str, says: &str| {
+    let broken = |change: &str, says: &str, advises: &str| {
         let mut world = World::new(On::Postgres);
         world.run(change);
-        assert_found(&doctor(&world.url).run(), CONFIG, "schema", "problem", says);
+        let ran = doctor(&world.url).run();
+        assert_found(&ran, CONFIG, "schema", "problem", says);
+        assert!(checkup(&ran, "schema").2.contains(advises), "{ran}");
     };
     broken(
         "delete from sweep.__diesel_schema_migrations where version = \
          (select max(version) from sweep.__diesel_schema_migrations)",
         "is behind this sweep",
+        "sweep migrate",
     );
-    broken("drop view sweep.escalated_issues cascade", "is broken: ");
-    broken("alter table sweep.recoveries alter column reason set default 'x'", "is altered since");
+    broken("drop view sweep.escalated_issues cascade", "is broken: ", "A broken schema");
+    broken("alter table sweep.recoveries alter column reason set default 'x'", "is altered since", "A broken schema");
 }
 
 #[test]
@@ -268,6 +272,14 @@ fn what_is_wrong_with_the_settings_or_away_keeps_no_other_check_from_being_made(
     assert_found(&ran, CONFIG, "settings", "problem", "SWEEP_DEADLINE");
     assert_found(&ran, CONFIG, "slack", "ok", "nothing was sent");
     assert_found(&ran, CONFIG, "schema", "ok", "");
+
+    let with_ping = |url: &str| doctor(url).env("SWEEP_PING_URL", receiver.url());
+    let ran = with_ping(&world.url).env("SWEEP_SLACK_URL", "https://10.0.0.1/hooks/x").run();
+    assert_found(&ran, CONFIG, "settings", "problem", "SWEEP_SLACK_URL: its address is in a private network");
+    assert_found(&ran, CONFIG, "ping", "ok", "nothing was sent");
+    let ran = with_ping("mysql://elsewhere/x").run();
+    assert_found(&ran, CONFIG, "settings", "problem", "expected postgres://");
+    assert_found(&ran, CONFIG, "ping", "ok", "nothing was sent");
 
     let ran = doctor("postgres://sweep@127.0.0.1:1/sweep").run();
     assert_found(&ran, UNAVAILABLE, "connection", "problem", "cannot reach PostgreSQL");
