@@ -162,8 +162,7 @@ create table notifications (
 create index notifications_created_at on notifications (created_at);
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
 create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
-create index notifications_of_incident on notifications (destination, kind, part, subject_id, created_at)
-    where delivered_at is null and dead_at is null;
+create index notifications_of_incident on notifications (destination, kind, part, subject_id, created_at);
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';

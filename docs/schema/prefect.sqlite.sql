@@ -157,8 +157,7 @@ create table sweep_notifications (
 create index sweep_notifications_created_at on sweep_notifications (created_at);
 create index sweep_notifications_waiting on sweep_notifications (due_at) where delivered_at is null and dead_at is null;
 create index sweep_notifications_message on sweep_notifications (message_id) where delivered_at is null and dead_at is null;
-create index sweep_notifications_of_incident on sweep_notifications (destination, kind, part, subject_id, created_at)
-    where delivered_at is null and dead_at is null;
+create index sweep_notifications_of_incident on sweep_notifications (destination, kind, part, subject_id, created_at);
 create index sweep_notifications_dead on sweep_notifications (dead_at) where dead_at is not null;
 create index sweep_notifications_of_guard on sweep_notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 create index sweep_notifications_of_wakes on sweep_notifications (destination, part, created_at, id) where event = 'wakes_stuck';
