@@ -10,6 +10,7 @@ mod deployed;
 mod deployment;
 mod planned;
 mod questions;
+mod settings;
 
 use anyhow::Result;
 
@@ -25,7 +26,7 @@ use crate::store::hosts::migrate::{self, MigrationPlan, Wanted};
 use crate::store::{Access, Url};
 use crate::telemetry::Loudness;
 use answers::SetupAnswers;
-use closing::what_next;
+use closing::{advice, what_next};
 use deployed::files;
 use deployment::Deployment;
 use planned::{FilesWritten, PlannedFile};
@@ -38,6 +39,9 @@ pub fn run(flags: &InitFlags, loudness: Loudness, environment: &Environment) -> 
     let files = files(&deployment, &answers)?;
     // A place where nothing can be written is said before the database is touched.
     files.iter().try_for_each(PlannedFile::refuse_unwritable)?;
+    if flags.yes {
+        files.iter().try_for_each(PlannedFile::refuse_replacing)?;
+    }
     answers.refuse_place_of_database()?;
     let environment = environment.clone().with_database(answers.database_text());
     let has_schema = set_up_schema(flags, &answers, &environment, &asker)?;
@@ -48,10 +52,12 @@ pub fn run(flags: &InitFlags, loudness: Loudness, environment: &Environment) -> 
     }
     let written = write_files(&files, &asker)?;
     if !has_schema || written == FilesWritten::Declined {
-        say("\nNot all of it was done; `sweep init` can be run again.\n");
+        say("\nNot all of it was done. `sweep init` can be run again, and asks about the rest.\n");
         return Ok(Conclusion::SomeFailed);
     }
-    print_wrapped(&what_next(&deployment, &answers));
+    // Somebody copies the commands, so none is broken up.
+    say(&what_next(&deployment, &answers));
+    print_wrapped(&advice(&deployment, &answers));
     Ok(Conclusion::Done)
 }
 

@@ -3,9 +3,12 @@
 //!
 //! The file has one NAME=VALUE on a line. An error names the line and the setting, never the value: it may be a secret.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::{Args, Command};
+use regex::Regex;
 
 use super::definition::{Assignment, KnownSetting, PREFIX, is_of_sweep};
 use super::environment::{Environment, SetIn, TypedSettings};
@@ -85,31 +88,38 @@ fn parse(bytes: &[u8]) -> Result<Vec<FileLine>, String> {
     Ok(lines)
 }
 
-/// The text of a file with this value of a setting, or without any; all else stays as it is, as do the ends of lines.
-/// A setting that stands there behind a `#` comes below that line.
+/// The text of a file with this value of a setting, or without any. A setting that stands there behind a `#` comes
+/// below that line.
 pub fn edited(text: &str, name: &str, value: Option<&str>) -> String {
+    let is_it = |line: &str| setting_in(line).is_some_and(|(set, _)| set == name);
+    let is_offered = |line: &str| line.starts_with(&format!("#{name}="));
+    with_line(text, is_it, is_offered, value.map(|value| format!("{name}={value}")))
+}
+
+/// A text with a new line in the place of the first that `is_it`, or without that one. Without such a line the new one
+/// comes below the first that `is_above`, or comes last. All else stays as it is, as do the ends of lines.
+pub fn with_line(
+    text: &str,
+    is_it: impl Fn(&str) -> bool,
+    is_above: impl Fn(&str) -> bool,
+    new: Option<String>,
+) -> String {
     let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |text| (MARK, text));
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    let place = lines.iter().position(|line| setting_in(line).is_some_and(|(set, _)| set == name));
-    let new = value.map(|value| format!("{name}={value}{end}"));
-    match (place, new) {
+    let place = lines.iter().position(|line| is_it(line));
+    match (place, new.map(|new| new + end)) {
         (Some(at), new) => drop(lines.splice(at..=at, new)),
         (None, Some(new)) => {
             if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
                 *last += end;
             }
-            let offered = lines.iter().position(|line| line.starts_with(&format!("#{name}=")));
-            lines.insert(offered.map_or(lines.len(), |at| at + 1), new);
+            let above = lines.iter().position(|line| is_above(line));
+            lines.insert(above.map_or(lines.len(), |at| at + 1), new);
         }
         (None, None) => {}
     }
     mark.to_owned() + &lines.concat()
-}
-
-/// Does the text of a file give the setting this value?
-pub fn has_value(text: &str, name: &str, value: &str) -> bool {
-    value_of(text, name) == Some(value)
 }
 
 /// The value that the text of a file gives the setting; an empty one is none.
@@ -124,12 +134,14 @@ fn setting_in(line: &str) -> Option<(&str, &str)> {
     Some((name.trim(), value.trim()))
 }
 
-/// A line of a file as it may be shown: without the value of a secret.
-pub fn without_secret(line: &str) -> String {
-    match line.split_once('=') {
-        Some((name, _)) if may_have_a_file(name.trim_start_matches('#').trim()) => format!("{name}=***"),
-        _ => line.to_owned(),
-    }
+/// A line of a file as it may be shown: without the value of a secret, wherever a secret's name stands in it.
+pub fn without_secret(line: &str) -> Cow<'_, str> {
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+        let secrets = all().filter(|known| known.is_secret).map(KnownSetting::variable);
+        let names: Vec<String> = ["DATABASE_URL".to_owned()].into_iter().chain(secrets).collect();
+        Regex::new(&format!(r#"\b((?:{})["']?\s*[=:]).*"#, names.join("|"))).expect("a regular expression")
+    });
+    VALUE.replace(line, "$1***")
 }
 
 /// As a shell, or systemd's EnvironmentFile=, would take the quotes away.

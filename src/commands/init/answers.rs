@@ -16,7 +16,7 @@ use crate::settings::Environment;
 use crate::settings::database::named_text;
 use crate::settings::definition::KnownSetting;
 use crate::settings::resolve::{WEBHOOK_SECRET, url_of};
-use crate::settings::table::find;
+use crate::settings::table::{find, notify_private};
 use crate::store::Url;
 use crate::store::work::outbox::Destination;
 
@@ -29,6 +29,8 @@ pub struct SetupAnswers {
     pub shadow: Option<bool>,
     /// The secrets besides the database's URL: the name of the file of each, and its text.
     pub secrets: Vec<(String, String)>,
+    /// Whether receivers may be in a private network.
+    pub is_private: bool,
     /// The folder of a host that is not built in, where each sweep needs it.
     pub host_dir: Option<PathBuf>,
 }
@@ -41,7 +43,7 @@ impl SetupAnswers {
         asker: &Asker,
     ) -> Result<SetupAnswers> {
         let (database, database_url) = choose_database(deployment, environment, asker)?;
-        deployment.refuse_database(&database)?;
+        let is_private = notify_private(environment)?.unwrap_or_default();
         let is_first_time = !deployment.has_settings();
         let shadow = match flags.shadow {
             None if is_first_time => {
@@ -50,12 +52,12 @@ impl SetupAnswers {
             }
             given => given,
         };
-        let secrets = choose_receivers(flags.notify, environment, asker)?;
+        let secrets = choose_receivers(flags.notify, is_private, environment, asker)?;
         let host_dir = flags.host_dir.as_deref().filter(|_| matches!(database, Url::Sqlite(_)));
         let host_dir = host_dir.map(Path::canonicalize).transpose();
         let host_dir = host_dir.map_err(|error| config(format!("--host-dir: {}", files::error_text(&error))))?;
         let host_dir = host_dir.map(|folder| plain_path("--host-dir", folder)).transpose()?;
-        Ok(SetupAnswers { database, database_url, shadow, secrets, host_dir })
+        Ok(SetupAnswers { database, database_url, shadow, secrets, is_private, host_dir })
     }
 
     /// The text of a URL that leads to the database here and now.
@@ -70,6 +72,11 @@ impl SetupAnswers {
         Url::without_secrets(&self.database_text())
     }
 
+    /// Whether the database is the file that a service has in its own directory.
+    pub fn is_services_own(&self) -> bool {
+        self.database_url == format!("sqlite://{OF_SERVICES}")
+    }
+
     /// Refuses to create a database where another user could put something else in its place.
     pub fn refuse_place_of_database(&self) -> Result<()> {
         match &self.database {
@@ -81,7 +88,7 @@ impl SetupAnswers {
     /// Makes the directory of a service's embedded database, for its user alone.
     pub fn make_directory(&self) -> Result<()> {
         let Url::Sqlite(path) = &self.database else { return Ok(()) };
-        let Some(directory) = path.parent().filter(|_| self.database_url.ends_with(OF_SERVICES)) else { return Ok(()) };
+        let Some(directory) = path.parent().filter(|_| self.is_services_own()) else { return Ok(()) };
         let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
         Ok(files::make_private_directory(directory).map_err(refuse)?)
     }
@@ -95,14 +102,18 @@ fn choose_database(deployment: &Deployment, environment: &Environment, asker: &A
     if let Some(text) = deployment.database_of_before()? {
         return read_database(&text, deployment).map_err(|why| config(why).into());
     }
-    let embedded = deployment.embedded_database(environment)?;
+    let embedded = deployment.embedded_database(environment)?.unwrap_or_default();
     let question = "Which database: postgres://USER@HOST/NAME, or sqlite://PATH?";
     asker.answer(question, &embedded, |text| read_database(text, deployment))
 }
 
 /// Reads a URL that leads to a database from everywhere, and where that is here and now.
 pub fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String), String> {
-    Ok(match Url::parse(text)? {
+    let url = Url::parse(text);
+    if deployment.is_of_pods() && (text.is_empty() || matches!(url, Ok(Url::Sqlite(_)))) {
+        return Err("a CronJob has no file that stays: name a database of PostgreSQL, as postgres://…".to_owned());
+    }
+    Ok(match url? {
         Url::Sqlite(path) => {
             let path = std::path::absolute(&path).map_err(|error| files::error_text(&error))?;
             let text = format!("sqlite://{}", path.display());
@@ -114,7 +125,12 @@ pub fn read_database(text: &str, deployment: &Deployment) -> Result<(Url, String
 
 /// The secrets of the receivers: of the one that the flag names, else of all in the environment, else of the one that a
 /// person names and types.
-fn choose_receivers(flag: Option<Notified>, environment: &Environment, asker: &Asker) -> Result<Vec<(String, String)>> {
+fn choose_receivers(
+    flag: Option<Notified>,
+    is_private: bool,
+    environment: &Environment,
+    asker: &Asker,
+) -> Result<Vec<(String, String)>> {
     let mut wanted: Vec<Notified> = flag.into_iter().collect();
     if flag.is_none() {
         for destination in Destination::ALL {
@@ -134,7 +150,7 @@ fn choose_receivers(flag: Option<Notified>, environment: &Environment, asker: &A
             secrets.push(secret);
             key = Some(signing);
         }
-        let check = |url: &str| NotifyRoute::parse(destination, url, true, key.clone());
+        let check = |url: &str| NotifyRoute::parse(destination, url, is_private, key.clone());
         secrets.push(choose_secret(&url_of(destination), environment, asker, check)?.0);
     }
     Ok(secrets)

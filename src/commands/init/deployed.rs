@@ -7,18 +7,14 @@ use anyhow::Result;
 use include_dir::{Dir, include_dir};
 
 use super::answers::{SetupAnswers, read_database};
-use super::deployment::{Deployment, SETTINGS_PLACE, UNITS, below, variable_of};
+use super::deployment::{Deployment, UNITS, below};
 use super::planned::{Nature, PlannedFile, read_before};
+use super::settings;
 use crate::cli::RunBy;
-use crate::rules::Kind;
-use crate::settings::definition::variable;
-use crate::settings::file::{edited, has_value};
 
-const SETTINGS: &str = include_str!("../../../deploy/systemd/sweep.env");
 const SERVICE: &str = include_str!("../../../deploy/systemd/sweep.service");
 const TIMER: &str = include_str!("../../../deploy/systemd/sweep.timer");
 const RECEIVERS: &str = include_str!("../../../deploy/systemd/notify.conf");
-const VALUES: &str = include_str!("../../../deploy/helm/sweep/values.yaml");
 static KUBERNETES: Dir = include_dir!("$CARGO_MANIFEST_DIR/deploy/kubernetes/base");
 
 /// Where the files of `deploy/` say that the program is.
@@ -32,9 +28,9 @@ pub fn files(deployment: &Deployment, answers: &SetupAnswers) -> Result<Vec<Plan
         secrets = not_named(deployment, secrets)?;
     }
     let secret = |(name, text): &(String, String)| {
-        PlannedFile::plan(deployment.secret_path(name), Nature::Secret, |_| format!("{text}\n"))
+        PlannedFile::plan(deployment.secret_path(name), Nature::Secret, |_| Ok(format!("{text}\n")))
     };
-    let mut files = vec![settings(deployment, answers, &secrets)?];
+    let mut files = vec![settings::plan(deployment, answers, &secrets)?];
     files.extend(secrets.iter().map(secret).collect::<Result<Vec<_>>>()?);
     let names: Vec<&str> = answers.secrets.iter().map(|(name, _)| name.as_str()).collect();
     files.extend(deployed(deployment, &names)?);
@@ -56,68 +52,8 @@ fn not_named(deployment: &Deployment, mut secrets: Vec<(String, String)>) -> Res
     Ok(secrets)
 }
 
-/// The settings: what is there, or else as `deploy/` has them, with what was answered.
-fn settings(deployment: &Deployment, answers: &SetupAnswers, secrets: &[(String, String)]) -> Result<PlannedFile> {
-    let template = match deployment.run_by {
-        RunBy::Systemd => SETTINGS.to_owned(),
-        RunBy::None => SETTINGS.replace(SETTINGS_PLACE, &deployment.place().to_string_lossy()),
-        RunBy::Cronjob => kubernetes("settings.env").to_owned(),
-        RunBy::Helm => VALUES.to_owned(),
-    };
-    if deployment.run_by == RunBy::Helm {
-        return PlannedFile::plan(deployment.settings_path(), Nature::Settings, |before| {
-            values(before.unwrap_or(&template), answers)
-        });
-    }
-    let mut nature = Nature::Settings;
-    if deployment.run_by == RunBy::None {
-        for (secret, _) in secrets {
-            let is_replaced = deployment.secret_of_before(secret)?.is_some();
-            nature = if is_replaced { Nature::SettingsReplaced } else { nature };
-        }
-    }
-    PlannedFile::plan(deployment.settings_path(), nature, |before| {
-        let mut text = before.map_or(template.clone(), str::to_owned);
-        for kind in Kind::ALL {
-            let name = variable(kind.plural());
-            text = match answers.shadow {
-                Some(true) if !has_value(&text, &name, "off") => edited(&text, &name, Some("shadow")),
-                Some(false) if has_value(&text, &name, "shadow") => edited(&text, &name, None),
-                _ => text,
-            };
-        }
-        if deployment.run_by == RunBy::None {
-            for (secret, _) in secrets {
-                let path = deployment.secret_path(secret);
-                let name = variable_of(secret);
-                text = edited(&edited(&text, &name, None), &format!("{name}_FILE"), Some(&path.to_string_lossy()));
-            }
-        }
-        match &answers.host_dir {
-            Some(folder) => edited(&text, "SWEEP_HOST_DIR", Some(&folder.to_string_lossy())),
-            None => text,
-        }
-    })
-}
-
-/// The values of the chart, with what was answered.
-fn values(text: &str, answers: &SetupAnswers) -> String {
-    let (from, to) = if answers.shadow == Some(false) { ("shadow", "\"on\"") } else { ("\"on\"", "shadow") };
-    let mut text = text.to_owned();
-    for kind in Kind::ALL.iter().filter(|_| answers.shadow.is_some()) {
-        let name = variable(kind.plural());
-        text = text.replace(&format!("\n  {name}: {from}\n"), &format!("\n  {name}: {to}\n"));
-    }
-    match &answers.host_dir {
-        Some(folder) if !text.contains("\n  SWEEP_HOST_DIR:") => {
-            text.replacen("\nsettings:\n", &format!("\nsettings:\n  SWEEP_HOST_DIR: {}\n", folder.display()), 1)
-        }
-        _ => text,
-    }
-}
-
 fn deployed(deployment: &Deployment, secrets: &[&str]) -> Result<Vec<PlannedFile>> {
-    let plan = |path: PathBuf, text: String| PlannedFile::plan(path, Nature::Deployed, |_| text.clone());
+    let plan = |path: PathBuf, text: String| PlannedFile::plan(path, Nature::Deployed, |_| Ok(text.clone()));
     let unit = |name: &str, text: String| plan(below(&deployment.to, &Path::new(UNITS).join(name)), text);
     match deployment.run_by {
         RunBy::Helm | RunBy::None => Ok(Vec::new()),
@@ -129,9 +65,15 @@ fn deployed(deployment: &Deployment, secrets: &[&str]) -> Result<Vec<PlannedFile
                     vec![unit("sweep.service", service)?, unit("sweep.timer", TIMER.to_owned())?]
                 }
             };
-            let path = below(&deployment.to, &Path::new(UNITS).join("sweep.service.d/notify.conf"));
-            let receivers = (!secrets.is_empty()).then(|| receivers_beside(path, &receivers(secrets)));
-            Ok(units.into_iter().chain(receivers.transpose()?).collect())
+            let sweeping: &[&str] = if deployment.is_packaged {
+                &["sweep.service.d", "sweep-daemon.service.d"]
+            } else {
+                &["sweep.service.d"]
+            };
+            let of_unit = |unit: &&str| below(&deployment.to, &Path::new(UNITS).join(unit).join("notify.conf"));
+            let drop_ins = sweeping.iter().filter(|_| !secrets.is_empty()).map(of_unit);
+            let receivers = drop_ins.map(|path| receivers_beside(path, &receivers(secrets)));
+            units.into_iter().map(Ok).chain(receivers).collect()
         }
         RunBy::Cronjob => {
             let others = KUBERNETES.files().filter(|file| file.path() != Path::new("settings.env"));
@@ -155,10 +97,6 @@ pub fn program_of_service() -> Option<String> {
     program.to_str().filter(|_| !is_hidden).filter(is_plain).map(str::to_owned)
 }
 
-fn kubernetes(name: &str) -> &'static str {
-    KUBERNETES.get_file(name).and_then(|file| file.contents_utf8()).unwrap_or_default()
-}
-
 /// The lines of the drop-in that these secrets need: a credential whose file is missing would keep the service from
 /// starting.
 fn receivers(secrets: &[&str]) -> String {
@@ -173,7 +111,7 @@ fn receivers(secrets: &[&str]) -> String {
 fn receivers_beside(path: PathBuf, wanted: &str) -> Result<PlannedFile> {
     let before = read_before(&path)?.unwrap_or_default();
     if before.trim().is_empty() {
-        return PlannedFile::plan(path, Nature::Settings, |_| wanted.to_owned());
+        return PlannedFile::plan(path, Nature::Settings, |_| Ok(wanted.to_owned()));
     }
     // A credential has a name, and so has a variable: each stands there once.
     let key = |line: &str| match line.split_once(':') {
@@ -200,5 +138,5 @@ fn receivers_beside(path: PathBuf, wanted: &str) -> Result<PlannedFile> {
     }
     lines.extend(added);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    PlannedFile::plan(path, nature, |_| text.clone())
+    PlannedFile::plan(path, nature, |_| Ok(text.clone()))
 }

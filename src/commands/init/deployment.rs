@@ -65,11 +65,7 @@ impl Deployment {
 
     /// Where something is here and now that systemd will find below its root.
     pub fn here(&self, path: &Path) -> PathBuf {
-        if self.run_by == RunBy::Systemd && path.starts_with("/var/lib/sweep") {
-            below(&self.to, path)
-        } else {
-            path.to_owned()
-        }
+        if self.run_by == RunBy::Systemd { below(&self.to, path) } else { path.to_owned() }
     }
 
     pub fn settings_path(&self) -> PathBuf {
@@ -127,13 +123,17 @@ impl Deployment {
         Ok(named.transpose()?.map(|text| text.trim().to_owned()))
     }
 
-    pub fn embedded_database(&self, environment: &Environment) -> Result<String> {
+    /// The database that a newcomer has without a server; none: a pod has no file that stays.
+    pub fn embedded_database(&self, environment: &Environment) -> Result<Option<String>> {
         Ok(match self.run_by {
-            RunBy::Systemd => format!("sqlite://{OF_SERVICES}"),
-            RunBy::Cronjob | RunBy::Helm | RunBy::None => {
-                format!("sqlite://{}", embedded_database(environment)?.display())
-            }
+            RunBy::Systemd => Some(format!("sqlite://{OF_SERVICES}")),
+            RunBy::None => Some(format!("sqlite://{}", embedded_database(environment)?.display())),
+            RunBy::Cronjob | RunBy::Helm => None,
         })
+    }
+
+    pub fn is_of_pods(&self) -> bool {
+        matches!(self.run_by, RunBy::Cronjob | RunBy::Helm)
     }
 
     /// This URL with what the files of `deploy/` set where a URL says nothing about TLS: what connects here connects
@@ -145,16 +145,6 @@ impl Deployment {
             RunBy::Systemd | RunBy::Cronjob | RunBy::Helm => {
                 url.or("sslmode", "verify-full").or("sslrootcert", CERTIFICATES)
             }
-        }
-    }
-
-    /// A pod has no file that stays.
-    pub fn refuse_database(&self, url: &Url) -> Result<()> {
-        match (self.run_by, url) {
-            (RunBy::Cronjob | RunBy::Helm, Url::Sqlite(_)) => {
-                Err(usage("a CronJob has no file that stays: name a database of PostgreSQL, as postgres://…").into())
-            }
-            _ => Ok(()),
         }
     }
 }

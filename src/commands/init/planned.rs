@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use owo_colors::OwoColorize;
 use rustix::fs::{Access, access};
-use similar::TextDiff;
+use similar::{Change, ChangeTag, TextDiff};
 
 use super::questions::Asker;
 use crate::conclusion::{Failure, config};
@@ -63,9 +63,9 @@ pub fn read_before(path: &Path) -> Result<Option<String>> {
 
 impl PlannedFile {
     /// Plans a file by what stands there.
-    pub fn plan(path: PathBuf, nature: Nature, text: impl Fn(Option<&str>) -> String) -> Result<PlannedFile> {
+    pub fn plan(path: PathBuf, nature: Nature, text: impl Fn(Option<&str>) -> Result<String>) -> Result<PlannedFile> {
         let before = read_before(&path)?;
-        let text = text(before.as_deref());
+        let text = text(before.as_deref())?;
         Ok(PlannedFile { path, nature, before, text })
     }
 
@@ -73,7 +73,12 @@ impl PlannedFile {
         self.before.is_none()
     }
 
+    /// Does it stay, with who may read it?
     pub fn is_as_it_was(&self) -> bool {
+        self.has_its_text() && self.mode_before() == Some(self.mode())
+    }
+
+    fn has_its_text(&self) -> bool {
         self.before.as_ref().is_some_and(|before| before.trim() == self.text.trim())
     }
 
@@ -82,15 +87,25 @@ impl PlannedFile {
         self.nature != Nature::Deployed
     }
 
-    /// Settings change only as they were asked to, and an empty file holds nothing of anybody's.
+    /// Whether something of a person's would be gone. Settings change only as they were asked to, and an empty file
+    /// holds nothing of anybody's.
+    fn replaces(&self) -> bool {
+        let holds_something = self.before.as_ref().is_some_and(|before| !before.trim().is_empty());
+        self.nature != Nature::Settings && holds_something && !self.has_its_text()
+    }
+
     pub fn may_be_replaced(&self, asker: &Asker) -> Result<bool> {
         let question = format!("Change {}, as shown?", self.path_shown());
-        let holds_nothing = self.before.as_ref().is_some_and(|before| before.trim().is_empty());
-        match self.nature {
-            Nature::Settings => asker.agrees(&question),
-            Nature::Secret | Nature::Deployed if holds_nothing => asker.agrees(&question),
-            Nature::SettingsReplaced | Nature::Secret | Nature::Deployed => asker.agrees_itself(&question),
+        if self.replaces() { asker.agrees_itself(&question) } else { asker.agrees(&question) }
+    }
+
+    /// Refuses what nobody is asked about: without this file the rest would be of no use.
+    pub fn refuse_replacing(&self) -> Result<()> {
+        if self.is_needed() && self.replaces() {
+            let why = "something else is set there, which --yes does not replace: without --yes you are asked";
+            return Err(config(format!("{}: {why}", self.path_shown())).into());
         }
+        Ok(())
     }
 
     pub fn path_shown(&self) -> String {
@@ -102,10 +117,14 @@ impl PlannedFile {
         let lines: String = match (&self.before, self.nature) {
             (None, Nature::Secret) => format!("    {}\n", hidden(&self.text)),
             (Some(before), Nature::Secret) => format!("  - {}\n  + {}\n", hidden(before), hidden(&self.text)),
-            (None, _) => self.text.lines().map(|line| format!("    {}\n", printable(line))).collect(),
+            (None, _) => self.text.lines().map(|line| format!("    {line}\n")).collect(),
             (Some(before), _) => difference(before, &self.text),
         };
-        let what = if self.is_new() { "new" } else { "there already" };
+        let what = match self.mode_before() {
+            None => "new".to_owned(),
+            Some(before) if before == self.mode() => "there already".to_owned(),
+            Some(before) => format!("there already with mode {before:o}"),
+        };
         let heading = format!("{} ({what}, mode {:o})", self.path_shown(), self.mode());
         format!("\n{}\n{lines}", heading.bold())
     }
@@ -113,9 +132,12 @@ impl PlannedFile {
     /// The mode of a file that is there stays, but that nobody else may read a secret.
     fn mode(&self) -> u32 {
         let is_secret = self.nature == Nature::Secret;
-        let before = self.path.symlink_metadata().ok().map(|found| found.mode() & 0o777);
-        let kept = before.filter(|mode| !is_secret || mode & 0o007 == 0);
+        let kept = self.mode_before().filter(|mode| !is_secret || mode & 0o007 == 0);
         kept.unwrap_or(if is_secret { 0o600 } else { 0o644 })
+    }
+
+    fn mode_before(&self) -> Option<u32> {
+        self.path.symlink_metadata().ok().map(|found| found.mode() & 0o777)
     }
 
     /// Refuses a place where this user cannot write, or where another user could put something else in its place.
@@ -204,9 +226,10 @@ fn hidden(text: &str) -> String {
     }
 }
 
-/// A line as it may be shown: a person's own, with secrets hidden.
-fn printable(line: &str) -> String {
-    without_secret(line).chars().filter(|c| !c.is_control()).collect()
+/// A line of a person's file as it may be shown, with its indentation: secrets are hidden.
+fn hidden_in(line: &str) -> String {
+    let text = line.trim_start();
+    format!("{}{}", &line[..line.len() - text.len()], redact(&without_secret(text)))
 }
 
 /// The lines that go and those that come, each beside two of those that stay around it.
@@ -214,5 +237,10 @@ fn difference(before: &str, after: &str) -> String {
     let lines = TextDiff::from_lines(before, after);
     let groups = lines.grouped_ops(2);
     let changes = groups.iter().flatten().flat_map(|part| lines.iter_changes(part));
-    changes.map(|change| format!("  {} {}\n", change.tag(), printable(change.value()))).collect()
+    // What comes is no person's.
+    let shown = |change: Change<&str>| match change.tag() {
+        ChangeTag::Insert => format!("  + {}\n", change.value().trim_end()),
+        tag => format!("  {tag} {}\n", hidden_in(change.value())),
+    };
+    changes.map(shown).collect()
 }

@@ -22,14 +22,12 @@ impl Asker {
 
     /// May what was shown be done?
     pub fn agrees(&self, question: &str) -> Result<bool> {
-        if self.is_yes {
-            return Ok(true);
-        }
-        match (is_confirmed(question, &self.cancel), self.cancel.conclusion()) {
-            (false, Some(interrupted)) => {
+        let agrees = self.is_yes || is_confirmed(question, &self.cancel);
+        match self.cancel.conclusion() {
+            Some(interrupted) => {
                 Err(Failure::new(interrupted, "interrupted: nothing more was written".to_owned()).into())
             }
-            (agrees, _) => Ok(agrees),
+            None => Ok(agrees),
         }
     }
 
@@ -38,13 +36,14 @@ impl Asker {
         if self.is_yes { Ok(false) } else { self.agrees(question) }
     }
 
-    /// An answer that `read` takes; an empty one is the default.
+    /// An answer that `read` takes; an empty one is the default. An empty default is none.
     pub fn answer<T>(&self, question: &str, default: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T> {
         if self.is_yes {
             return read(default).map_err(|why| usage(format!("{question} {why}")).into());
         }
+        let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         loop {
-            let answer = self.given(ask(&format!("{question} [{default}]: "), &self.cancel))?;
+            let answer = self.given(ask(&format!("{question}{shown}: "), &self.cancel))?;
             match read(if answer.is_empty() { default } else { &answer }) {
                 Ok(value) => return Ok(value),
                 Err(why) => prompt(&format!("  {why}\n")),
@@ -73,5 +72,19 @@ impl Asker {
             let conclusion = self.cancel.conclusion().unwrap_or(Conclusion::SomeFailed);
             Failure::new(conclusion, "there was no answer, and nothing was written".to_owned()).into()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Asker;
+    use crate::sweep::Cancel;
+
+    #[test]
+    fn after_a_signal_nothing_is_agreed_to() {
+        let asker = Asker { is_yes: true, cancel: Cancel::default() };
+        assert!(asker.agrees("Write it?").expect("an answer"));
+        asker.cancel.set();
+        assert!(asker.agrees("Write it?").is_err());
     }
 }

@@ -15,7 +15,6 @@ use crate::support::scratch::{Role, Scratch};
 use crate::support::terminal::Asked;
 use crate::support::world::{On, World};
 
-const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
@@ -153,11 +152,10 @@ fn it_can_be_run_again_and_what_a_person_has_set_stays() {
 fn the_url_of_another_database_is_not_replaced_unasked() {
     let root = directory();
     for_systemd(root.path()).run().done();
-    let other = World::new(On::Sqlite);
-    let ran = for_systemd(root.path()).env("DATABASE_URL", &other.url).run();
-    assert_eq!(ran.code, SOME_FAILED, "{ran}");
-    assert!(ran.out.contains("Left as it was: ") && ran.out.contains("Not all of it was done"), "{ran}");
+    let other = for_systemd(root.path()).env("DATABASE_URL", "sqlite:///var/lib/sweep/other.db");
+    other.run().refused(CONFIG, &["etc/sweep/database-url: something else is set there", "without --yes"]);
     assert_eq!(files(root.path())["etc/sweep/database-url"], "sqlite:///var/lib/sweep/sweep.db\n");
+    assert!(!root.path().join("var/lib/sweep/other.db").exists());
 }
 
 #[test]
@@ -202,9 +200,10 @@ fn beside_a_packages_units_only_the_settings_are_written() {
     assert_eq!(written["etc/sweep/database-url"], "sqlite:///var/lib/sweep/sweep.db\n");
     assert_eq!(written["etc/sweep/slack-url"], "https://hooks.example/x\n");
     let receivers = &written["etc/systemd/system/sweep.service.d/notify.conf"];
+    assert_eq!(receivers, &written["etc/systemd/system/sweep-daemon.service.d/notify.conf"]);
     assert!(receivers.contains("LoadCredential=slack-url:/etc/sweep/slack-url"), "{receivers}");
     assert!(!receivers.contains("webhook-url:") && !receivers.contains("ping"), "{receivers}");
-    assert_eq!(written.len(), before + 2, "{written:?}");
+    assert_eq!(written.len(), before + 3, "{written:?}");
     assert!(ran.out.contains("systemctl enable --now sweep.timer"), "{ran}");
 }
 
