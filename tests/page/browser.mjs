@@ -32,6 +32,8 @@ export async function page(url, more = {}) {
   const child = spawn(process.env.SWEEP, ["page", "--http", "127.0.0.1:0"], {
     cwd: process.env.PAGE_WORK, env: environment({ DATABASE_URL: url, ...more }),
   });
+  // A test that fails ends this process at once.
+  process.on("exit", () => child.kill());
   let log = "";
   const address = await new Promise((resolve, reject) => {
     child.stderr.on("data", (bytes) => {
