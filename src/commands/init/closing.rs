@@ -25,16 +25,14 @@ pub fn what_next(deployment: &Deployment, answers: &SetupAnswers) -> String {
             reload.into_iter().chain(rest).collect()
         }
         RunBy::Cronjob => vec![
-            format!("edit {to}/kustomization.yaml: the image's name"),
             format!("kubectl apply -f {to}/namespace.yaml"),
             format!("kubectl create secret generic -n sweep sweep --from-file={to}/secret"),
             format!("kubectl apply -k {to}"),
         ],
         RunBy::Helm => vec![
-            format!("edit {env}: the image's repository"),
             "kubectl create namespace sweep".to_owned(),
             format!("kubectl create secret generic -n sweep sweep --from-file={to}/secret"),
-            format!("helm install sweep deploy/helm/sweep -n sweep -f {env}"),
+            format!("helm install sweep {CHART} --version {} -n sweep -f {env}", env!("CARGO_PKG_VERSION")),
         ],
         RunBy::None => {
             vec![format!("sweep --config {env}"), format!("sweep doctor --config {env}")]
@@ -43,6 +41,9 @@ pub fn what_next(deployment: &Deployment, answers: &SetupAnswers) -> String {
     let lines: String = lines.iter().map(|line| format!("  {}\n", redact(line))).collect();
     format!("\nAll is set up. What comes next:\n\n{lines}")
 }
+
+/// Where the chart of each release is.
+const CHART: &str = "oci://ghcr.io/agent-sweep/charts/sweep";
 
 /// The files of a service's secrets, which its units name, in the variables of a command by hand.
 fn secrets_named(deployment: &Deployment) -> String {
