@@ -39,7 +39,7 @@ impl Asker {
     /// An answer that `read` takes; an empty one is the default. An empty default is none.
     pub fn answer<T>(&self, question: &str, default: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T> {
         if self.is_yes {
-            return read(default).map_err(|why| usage(format!("{question} {why}")).into());
+            return read(default).map_err(|why| usage(why).into());
         }
         let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         loop {
