@@ -67,7 +67,7 @@ times: ## Show where the time of the build and of the suite goes: make times, or
 	@tests/times $(or $(ARGS),--build $(CONTRACT:%=--skip=%))
 
 contract: ## Play what depends on a server on one PostgreSQL, with its roles: make contract VERSION=14
-	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end"
+	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end $(ARGS)"
 	@tests/postgres-version $(VERSION) tests/postgres run tests/roles
 
 check: ## Check format, lints and documentation
