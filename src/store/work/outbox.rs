@@ -279,6 +279,16 @@ macro_rules! waiting {
 }
 pub(in crate::store) use waiting;
 
+/// The rows of an alias that are for the destination of a notification, and about its part of a kind.
+macro_rules! of_same_part {
+    ($alias:expr) => {
+        $alias
+            .filter($alias.field(notifications::destination).eq(notifications::destination))
+            .filter($alias.field(notifications::kind).eq(notifications::kind))
+            .filter($alias.field(notifications::part).eq(notifications::part))
+    };
+}
+
 /// Is anything neither delivered nor given up, of whatever destination?
 pub fn is_any_waiting(db: &mut Db) -> QueryResult<bool> {
     select(exists(waiting!())).get_result(db)
@@ -304,13 +314,10 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     let first = diesel::alias!(notifications as first);
     macro_rules! earlier {
         ($of_incident:expr) => {
-            first
+            of_same_part!(first)
+                .filter($of_incident)
                 .filter(first.field(notifications::delivered_at).is_null())
                 .filter(first.field(notifications::dead_at).is_null())
-                .filter(first.field(notifications::destination).eq(notifications::destination))
-                .filter(first.field(notifications::kind).eq(notifications::kind))
-                .filter(first.field(notifications::part).eq(notifications::part))
-                .filter($of_incident)
                 .filter(first.field(notifications::created_at).lt(notifications::created_at))
         };
     }
@@ -378,12 +385,9 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
 
 /// Has those of these recoveries not sent that resolve nothing: of their subjects the destination has never been told.
 fn settle_without_incident(db: &mut Db, to: Destination, recovered: &[&Id], now: DateTime<Utc>) -> QueryResult<()> {
-    use notifications::{destination, event, id, kind, part, subject_id};
+    use notifications::{event, id, subject_id};
     let opened = diesel::alias!(notifications as opened);
-    let incident = opened
-        .filter(opened.field(destination).eq(destination))
-        .filter(opened.field(kind).eq(kind))
-        .filter(opened.field(part).eq(part))
+    let incident = of_same_part!(opened)
         .filter(opened.field(subject_id).eq(subject_id))
         .filter(opened.field(event).ne(Event::Recovered.name()));
     let without = waiting!(to).filter(id.eq_any(recovered)).filter(not(exists(incident)));
