@@ -167,7 +167,7 @@ pub fn variable_of(secret: &str) -> String {
 
 /// The secret of a variable: SWEEP_SLACK_URL is that of `slack-url`.
 pub fn secret_of(variable: &str) -> String {
-    variable.trim_start_matches(PREFIX).to_lowercase().replace('_', "-")
+    variable.strip_prefix(PREFIX).unwrap_or(variable).to_lowercase().replace('_', "-")
 }
 
 /// A path of a system whose root is this directory.
